@@ -162,6 +162,7 @@ def _report(done: Indexed, *, as_json: bool) -> None:
         ("indexed", done.indexed, f"{size(done.bytes)} read in {done.seconds:.1f} s"),
         ("new", done.new, "of these; nothing near was stored before them"),
         ("near", done.near, f"of these; something near was stored before them{read_again}"),
+        ("marked", done.marked or None, "of these; annotation duplicate_of, because of --on"),
         ("replaced", done.replaced, ""),
         ("unchanged", done.unchanged, ""),
         ("same id", done.same_id or None, f"another one took their place: {'; '.join(done.same_ids[:_SHOWN])}"),

@@ -17,7 +17,7 @@ from indexer.clustering.assign import (
     ReadingAssigner,
     cluster_of,
     is_alone,
-    repeating_others,
+    leaving,
 )
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
@@ -28,8 +28,10 @@ from indexer.clustering.latest import ReplacedVersions
 from indexer.clustering.memory import arriving, last_clustering, note_of, remembered
 from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
+from indexer.clustering.policy import KnownOriginal, Policy, StandIns
 from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
-from indexer.clustering.relations import MOST_TRIED, Permitted, StandIns
+from indexer.clustering.relations import MOST_TRIED
+from indexer.clustering.removal import MARK
 from indexer.clustering.settling import settle
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.duplicates import DuplicateFilter
@@ -55,13 +57,14 @@ _WAIT_SECONDS, _WAIT_TIMES, _MOST_WAITING = 30.0, 5, 100_000
 
 @dataclass(slots=True)
 class Arrived:
-    """Counts of comparable new documents: `new` ones had no near document when they came.
+    """Counts of comparable new documents: `new` ones had no near document when they came, `marked` ones a mark.
 
     `outdated` ones were stored because their counterpart was changed by its owner after its fingerprint.
     """
 
     new: int = 0
     near: int = 0
+    marked: int = 0
     outdated: int = 0
 
 
@@ -133,10 +136,10 @@ def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
     return by
 
 
-class Arrivals(DuplicateFilter[Neighbour]):
+class Arrivals(DuplicateFilter[KnownOriginal]):
     """Puts documents into their clusters as they come with `cluster`; with `skip` names the document each one repeats.
 
-    With `permitted` only repeats permitted by the relation of their texts count; else near ones.
+    With a `policy` the relation of their texts decides if one is left out or marked; else near ones are left out.
 
     Call `examine` with a batch before storing it, `stored` with its stored documents, `close` at the end. `since` is
     the beginning of a longer run, empty for now. `on_new` is called with each stored document without a near one on
@@ -157,7 +160,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
         *,
         cluster: bool = True,
         skip: bool = False,
-        permitted: Permitted | None = None,
+        policy: Policy | None = None,
         on_new: Callable[[Ref], None] | None = None,
         fewest: int = _FEWEST_READ_FOR,
         since: str = "",
@@ -166,7 +169,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
             by.rule.require_copies()
         self.store, self.rule, self.by = store, by.rule, by
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
-        self._stand_ins = StandIns(store, permitted)
+        self._stand_ins = StandIns(store, policy)
         self.counts, self._replaced = Arrived(), ReplacedVersions(store)
         read = None if self.cluster else False
         self._relations = NotedRelations.after(last_clustering(store), store, read=read, apart=by.apart)
@@ -179,6 +182,8 @@ class Arrivals(DuplicateFilter[Neighbour]):
         self._near: dict[Ref, list[Neighbour]] | None = None
         # Stored documents that are not in their clusters yet, in the order in which they came, with what is near.
         self._waiting: dict[Ref, list[Neighbour] | None] = {}
+        # What documents of the batch repeat that get a mark.
+        self._marks: dict[Ref, Ref] = {}
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
@@ -203,7 +208,7 @@ class Arrivals(DuplicateFilter[Neighbour]):
             self.store.put_clustering_note(arriving(self.store, self._note, since=self._since))
             self._begun = False
 
-    def examine(self, records: Sequence[Record]) -> list[Neighbour | None]:
+    def examine(self, records: Sequence[Record]) -> list[KnownOriginal | None]:
         if self.cluster:
             # Before anything is stored: what a kill leaves without a cluster is put right by the next `cluster`.
             self._begin()
@@ -227,17 +232,17 @@ class Arrivals(DuplicateFilter[Neighbour]):
 
     def _look_up(
         self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]
-    ) -> list[Neighbour | None]:
+    ) -> list[KnownOriginal | None]:
         coming, later = self._coming, often.copy()
         nearby = self._near = {}
         kept = Recent(self.rule)
-        answers: list[Neighbour | None] = []
+        answers: list[KnownOriginal | None] = []
         askings = [asking_of(self.store, self.rule, record) if record.ref in coming else None for record in records]
         rows = found_of(records, self.rule, keys=False).payloads
         asked = {held_of(one): (place, one) for place, one in enumerate(askings) if one}
         stored = self._stored_near(asked, rows, coming)
-        leaving = repeating_others(self.store, {one.ref for near in stored.values() for one in near if self.skip})
-        outdated, unseen = self._outdated(stored.values(), leaving) if self.skip else (set(), set())
+        going = leaving(self.store, {one.ref for near in stored.values() for one in near if self.skip})
+        outdated, unseen = self._outdated(stored.values(), going) if self.skip else (set(), set())
         judging, place_of = BulkJudge(self.rule, rows), dict[Ref, int]()
         for place, (record, asking) in enumerate(zip(records, askings, strict=True)):
             later[record.ref] -= 1
@@ -263,10 +268,13 @@ class Arrivals(DuplicateFilter[Neighbour]):
                 equal = [Neighbour(ref, one.similarity) for one in near for ref in kept.beside(one.ref)]
                 likely = dict.fromkeys((*near, *equal, *of_store))
                 near_enough = [one for one in likely if not self._held.are_apart(record.ref, one.ref)]
-                left = leaving | outdated | unseen
+                left = going | outdated | unseen
                 staying = sorted((one for one in near_enough if one.ref not in left), key=_nearest)
-                out = self._repeated(record, staying, {records[at].ref: records[at] for at in place_of.values()})
+                earlier = {records[at].ref: records[at] for at in place_of.values()}
+                out = self._stand_ins.first_of(record, staying, earlier) if staying else None
                 self.counts.outdated += out is None and any(one.ref in outdated for one in near_enough)
+                if out and out.action == "mark":
+                    self._marks[record.ref], out = out.ref, None
             answers.append(out)
             if out is None:
                 kept.add(record)
@@ -276,24 +284,21 @@ class Arrivals(DuplicateFilter[Neighbour]):
         judging.flush()
         return answers
 
-    def _outdated(self, found: Iterable[Sequence[Neighbour]], leaving: Collection[Ref]) -> tuple[set[Ref], set[Ref]]:
+    def _outdated(self, found: Iterable[Sequence[Neighbour]], going: Collection[Ref]) -> tuple[set[Ref], set[Ref]]:
         if self.store.capabilities.embedded:
             return set(), set()
-        near = [sorted((one for one in some if one.ref not in leaving), key=_nearest) for some in found]
+        near = [sorted((one for one in some if one.ref not in going), key=_nearest) for some in found]
         looked_at = {one.ref for some in near for one in some[:MOST_TRIED]}
         outdated = set[Ref]()
         for refs in chunks(looked_at, READ_AT_ONCE):
             outdated |= self.store.outdated([one for one in self.store.get(refs, sketches=False) if one])
         return outdated, {one.ref for some in near for one in some if one.ref not in looked_at}
 
-    def _repeated(self, record: Record, near: Sequence[Neighbour], earlier: Mapping[Ref, Record]) -> Neighbour | None:
-        if not near:
-            return None
-        ref = self._stand_ins.first_of(record, [one.ref for one in near], earlier)
-        return next((one for one in near if one.ref == ref), None)
+    def said(self, near: KnownOriginal) -> str:
+        return self.rule.said(near.similarity, near.ref.id) + f"; {near.relation}" * bool(near.relation)
 
-    def said(self, near: Neighbour) -> str:
-        return self.rule.said(near.similarity, near.ref.id)
+    def refuses(self, near: KnownOriginal) -> bool:
+        return near.action == "refuse"
 
     def _stored_near(
         self, asked: Mapping[SketchIdentity, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
@@ -326,6 +331,10 @@ class Arrivals(DuplicateFilter[Neighbour]):
             elif ref in near:
                 self._waiting[ref] = near[ref]
                 self._count(ref, near=bool(near[ref]))
+        marked = [(ref, {MARK: self._marks[ref].id}) for ref in refs if ref in self._marks]
+        self.store.annotate(marked)
+        self.counts.marked += len(marked)
+        self._marks.clear()
         waited = time.monotonic() - self._placed
         if self.skip or waited >= max(_WAIT_SECONDS, _WAIT_TIMES * self._took) or self._asked() >= _MOST_WAITING:
             self.place()

@@ -21,6 +21,7 @@ from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, ow
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
+from indexer.relations.relation import verdict_of
 from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]
@@ -467,11 +468,13 @@ def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
     return Ref(name, cluster.get("repeats_index", ref.index), cluster.get("repeats_routing"))
 
 
-def repeating_others(store: Store, refs: Collection[Ref]) -> set[Ref]:
+def leaving(store: Store, refs: Collection[Ref]) -> set[Ref]:
+    """Those that repeat another document and do not differ from it, as forms and renditions do, which stay."""
     found: set[Ref] = set()
     for page in chunks(refs, READ_AT_ONCE):
-        there = zip(page, store.annotations(page), strict=True)
-        found.update(ref for ref, fields in there if fields and repeated_by(ref, fields))
+        for ref, fields in zip(page, store.annotations(page), strict=True):
+            if fields and repeated_by(ref, fields) and verdict_of(fields["cluster"].get("relation")) != "differs":
+                found.add(ref)
     return found
 
 

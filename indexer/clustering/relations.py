@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
@@ -13,11 +13,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from indexer.clustering.canonical import loses_mail
 from indexer.errors import UsageError, shown
-from indexer.matching.lexicons import StoredLexicon, read_lexicon
+from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import RelatedTexts, stored_texts
-from indexer.model import Record, Ref
+from indexer.model import Record
 from indexer.model.chunking import chunks
 from indexer.model.mails import is_mail
 from indexer.relations.comparing import may_be_copy
@@ -376,46 +375,6 @@ class Relations(Generic[AnyDocument]):
 
     def remark(self, instead: str) -> str:
         return self.texts.remark(instead)
-
-
-class StandIns:
-    """The choice, by their texts, of a stored or earlier stand-in for a document that comes.
-
-    Without `permitted` no text is read, and the nearest one counts if it is a mail or the document is none.
-    """
-
-    def __init__(self, store: Store, permitted: Permitted | None) -> None:
-        lexicon = StoredLexicon(store)
-        # On arrival nobody looks at what is left out, so frame counts.
-        lexicon.frames = False
-        self._store, self._permitted = store, permitted
-        self._texts = stored_texts(store, lexicon=lexicon, brief=True)
-
-    def first_of(self, record: Record, near: Sequence[Ref], earlier: Mapping[Ref, Record]) -> Ref | None:
-        if self._permitted is None and not is_mail(record.source):
-            return near[0]
-        some = near[:MOST_TRIED]
-        stored = zip(some, self._store.get(some, sketches=False), strict=True)
-        others = {ref: other for ref, known in stored if (other := earlier.get(ref) or known)}
-        others = {
-            ref: other
-            for ref, other in others.items()
-            if not loses_mail(record.source, other.source) and record.may_be_same_mail(other)
-        }
-        for ref, other in others.items():
-            known = self._texts.known(record, other)
-            if self._permitted is None or (known and self._permitted.lets_go(known)):
-                return ref
-        if not self._permitted or not self._permitted.reads:
-            return None
-        # What was read of a document before may have another text now.
-        self._texts.forget()
-        self._texts.prepare([[record, *others.values()]])
-        for ref, other in others.items():
-            relation = self._texts.between(record, other)
-            if isinstance(relation, Relation) and self._permitted.lets_go(relation):
-                return ref
-        return None
 
 
 def mail_reason(beside: str) -> Reason:

@@ -27,6 +27,10 @@ class DuplicateFilter(Generic[AnyOriginal]):
     def said(self, near: AnyOriginal) -> str:
         return near.ref.id
 
+    def refuses(self, near: AnyOriginal) -> bool:  # noqa: ARG002 - of no use here
+        """True if a document left out for this one counts as failed."""
+        return False
+
     def stored(self, records: Sequence[Record]) -> None:
         """Note that examined documents are stored now."""
 
@@ -56,10 +60,10 @@ class LeftOutRepeats(Generic[Key]):
 
     def settle(
         self, refused: Mapping[Ref, bool]
-    ) -> tuple[list[tuple[tuple[Key, Record], str]], list[list[tuple[Key, Record]]]]:
+    ) -> tuple[list[tuple[tuple[Key, Record], str, bool]], list[list[tuple[Key, Record]]]]:
         again: list[list[tuple[Key, Record]]] = []
         by_refused: dict[Ref, list[tuple[Key, Record]]] = {}
-        said = []
+        left_out = []
         for ref, is_refused in refused.items():
             behind = self._behind.pop(ref, [])
             if is_refused:
@@ -71,10 +75,10 @@ class LeftOutRepeats(Generic[Key]):
             if near.ref in by_refused:
                 by_refused[near.ref] += [document, *behind]
             elif self._arrivals:
-                said.append((document, self._arrivals.said(near)))
+                left_out.append((document, self._arrivals.said(near), self._arrivals.refuses(near)))
                 again += [[one] for one in behind]
         self._left_out = []
-        return said, [*by_refused.values(), *again]
+        return left_out, [*by_refused.values(), *again]
 
     def wait(self, ref: Ref, documents: Sequence[tuple[Key, Record]]) -> None:
         """Examine documents again after this one is stored or refused.

@@ -14,7 +14,7 @@ from indexer.model.times import now
 if TYPE_CHECKING:
     from indexer.stores import Store
 
-DUPLICATE = "duplicate"
+DUPLICATE, REFUSED_DUPLICATE = "duplicate", "refused-duplicate"
 _AT_ONCE = 1000
 
 
@@ -29,7 +29,7 @@ class KnownFailures:
         self._known = {
             failure.ref: (failure.source, failure.source_digest)
             for failure in store.failures()
-            if failure.reason not in (DUPLICATE, NEEDS_OCR)
+            if failure.reason not in (DUPLICATE, REFUSED_DUPLICATE, NEEDS_OCR)
         }
         # Those that are as they were.
         self._again: set[Ref] = set()

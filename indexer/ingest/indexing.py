@@ -17,7 +17,7 @@ from indexer.extract.brought import missing
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.duplicates import DuplicateFilter, LeftOutRepeats
-from indexer.ingest.failures import DUPLICATE, KnownFailures
+from indexer.ingest.failures import DUPLICATE, REFUSED_DUPLICATE, KnownFailures
 from indexer.ingest.held_back import HeldBack
 from indexer.ingest.outcomes import RunCounts, is_short, read_one, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
@@ -39,7 +39,8 @@ REASONS: Mapping[str, str] = {
     "special-file": "A pipe, socket, device or folder, or a file of the store or of a batch; it was not read.",
     "duplicate-id": "Another existing file is stored under this id.",
     "refused": "The store did not take the record.",
-    "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
+    DUPLICATE: "A near-duplicate of a stored document, left out as asked for; it is no error.",
+    REFUSED_DUPLICATE: "A near-duplicate of a stored document, refused as asked for by --on.",
 }
 
 # What is read ahead of the workers.
@@ -435,10 +436,13 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
     def _leave_out(self, refused: Mapping[Ref, bool]) -> None:
         left_out, again = self._repeats.settle(refused)
         failures = []
-        for (pending, record), said in left_out:
+        for (pending, record), said, refuses in left_out:
             self._end(pending, record)
-            source = pending.given.source
-            failures.append(Failure(record.ref, source, DUPLICATE, said, record.indexed_at, pending.digest))
+            ref, source = record.ref, pending.given.source
+            if refuses:
+                self._fail(ref, source, REFUSED_DUPLICATE, said, pending.digest)
+            else:
+                failures.append(Failure(ref, source, DUPLICATE, said, record.indexed_at, pending.digest))
         self.store.put_failures(failures)
         self.summary.duplicates += len(failures)
         first: list[tuple[PendingInput, Record]] = []

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from indexer.clustering.relations import Permitted
+from indexer.clustering.policy import Policy
 from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.ingest.digests import source_digest
@@ -22,7 +22,7 @@ from indexer.matching.question import Question
 from indexer.matching.relating import QuestionRelations
 from indexer.matching.rule import MatchRule
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Document, Record, Ref, name_of, with_declared
-from indexer.relations.relation import Relation
+from indexer.relations.relation import COPIES, Relation
 from indexer.stores.base import Store
 from indexer.stores.texts import StoredText, TextFields
 from indexer.text.counts import counted
@@ -47,7 +47,7 @@ class RepeatedLine:
     id: Annotated[str, "Its id; empty if the engine makes one"]
     repeats: Annotated[str, "The id of the stored document"]
     similarity: Annotated[float, "Their similarity, from 0 to 1"]
-    relation: Annotated[str, "The relation of the text to the stored one: identical, reflowed or noise"]
+    relation: Annotated[str, "The relation of the text to the stored one"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,13 @@ class BulkOptions:
     """The choices for a bulk request.
 
     `fields` hold the text, as HTML with `html`; without them the index's remembered fields. With `skip` a document is
-    left out if its text says the same as a stored one, near by the rule `match`.
+    left out if its text says the same as a stored one, near by the rule `match`; `on` chooses other relations.
     """
 
     fields: tuple[str, ...] = ()
     html: bool = False
     skip: bool = False
+    on: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -118,8 +119,10 @@ class BulkRequests:
         self._store, self._rule, self._reading = store, rule, reading
         self._form = store.document_form(TextFields(options.fields, options.html) if options.fields else None)
         self._options = replace(reading.options, format="html" if self._form.html else "text")
-        self._skips = options.skip
-        if options.skip:
+        self._policy = Policy.named(COPIES if options.skip else (), options.on)
+        if {*self._policy.actions.values()} - {"store", "skip"}:
+            raise UsageError("on: a document of a bulk request is stored or skipped; give it no other action")
+        if self._policy.actions:
             rule.require_copies()
 
     def fingerprinted(self, body: bytes) -> FingerprintedRequest:
@@ -139,7 +142,7 @@ class BulkRequests:
             if not sketches[SIMHASH_DOC].payload:
                 sketches |= sketches_without_words(schemes, *digests[:2])  # noqa: PLW2901
             line.record = self._record(line, document, (sketches, *digests))
-        if self._skips:
+        if self._policy.actions:
             named = {line.id for line in lines}
             new = [line for line in wanted if line.record and not line.record.short]
             self._compare(new, named)
@@ -193,8 +196,12 @@ class BulkRequests:
         for line, answer in zip(new, answers, strict=True):
             if isinstance(answer, Answered):
                 staying = (each for each in answer.answer.matches if each.record.ref.id not in named)
-                line.repeats = next(filter(_says_the_same, staying), None)
+                line.repeats = next(filter(self._is_skipped, staying), None)
                 line.outdated = line.repeats is None and answer.answer.outdated > 0
+
+    def _is_skipped(self, match: NearDocument) -> bool:
+        relation = Relation("identical") if match.identical else match.relation
+        return isinstance(relation, Relation) and self._policy.on(relation) == "skip"
 
     def _answer(self, lines: Sequence[_BulkAction]) -> FingerprintedRequest:
         given: list[bytes] = []
@@ -251,12 +258,6 @@ def _members(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         raise ValueError("a member twice")
     return members
-
-
-def _says_the_same(match: NearDocument) -> bool:
-    if match.identical:
-        return True
-    return isinstance(match.relation, Relation) and Permitted().lets_go(match.relation)
 
 
 def _repeated(line: _BulkAction, match: NearDocument) -> RepeatedLine:

@@ -55,6 +55,7 @@ class Contents(Erasing):
         min_tokens: int | None = None,
         cluster: bool = False,
         skip_duplicates: bool | Literal["sketch"] = False,
+        on: Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Indexed:
         """Add many documents: texts, bytes of files, pairs of id and text, dicts, or tables.
@@ -66,13 +67,14 @@ class Contents(Erasing):
         content, so equal ones become one document. Unreadable documents are counted as failed and listed by `failures`.
         With `cluster` each is put into its cluster. With `skip_duplicates` documents are left out if their text says
         the same as a stored one, found in files or in the index, or with "sketch" if they are near by their sketches.
+        `on` chooses by relation, as in ["identical=skip", "rendition,form=mark"]: store, skip, mark or refuse.
         Documents of fewer than `min_tokens` words are left out of answers, by default as the store's kind says. Raises
         UsageError if nothing given is a document.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
         run = self._indexing(Fingerprinting(None, min_tokens, self._added), given=given)
-        return self._index(run, _arriving(skip_duplicates, cluster=cluster), progress, total)
+        return self._index(run, _arriving(skip_duplicates, on, cluster=cluster), progress, total)
 
     def index(  # noqa: PLR0913 - they are options of the command
         self,
@@ -96,6 +98,7 @@ class Contents(Erasing):
         cluster: bool = False,
         skip_duplicates: bool | Literal["sketch"] = False,
         skip: str | Sequence[str] | None = None,
+        on: Sequence[str] = (),
         match: str | None = None,
         bound: float | None = None,
         canonical: str | None = None,
@@ -108,8 +111,8 @@ class Contents(Erasing):
     ) -> Indexed:
         """Add files, folders, patterns, or files with many documents, with the options of `neardup index`.
 
-        `fields`, `cluster` and `skip_duplicates` are as for `add_many`; `skip` names other relations for which a
-        document is left out. With one of these two, `match` and the options of clusters are those of `cluster`, and
+        `fields`, `cluster`, `skip_duplicates` and `on` are as for `add_many`; `skip` names other relations for which a
+        document is left out. With one of these, `match` and the options of clusters are those of `cluster`, and
         `on_new` is called with the id of each document without a near-duplicate on arrival. `jobs` is the number of
         worker processes, one per processor if None. Documents refused by the store are kept in the file `dead_letters`,
         if it is named. Raises NotFoundError for a missing path.
@@ -125,7 +128,7 @@ class Contents(Erasing):
             columns=columns_of(fields), dead_letters=None if dead_letters is None else os.fspath(dead_letters),
         )  # fmt: skip
         arriving = replace(
-            _arriving(skip_duplicates, cluster=cluster),
+            _arriving(skip_duplicates, on, cluster=cluster),
             skip=skip if skip is None or isinstance(skip, str) else tuple(skip), match=match,
             clustering=ClusterOptions(bound, canonical, tuple(prefer)),
         )  # fmt: skip
@@ -135,15 +138,23 @@ class Contents(Erasing):
         )
 
     def fingerprint_lines(
-        self, body: bytes, *, fields: Sequence[str] = (), html: bool = False, skip: bool = False, match: AnyRule = None
+        self,
+        body: bytes,
+        *,
+        fields: Sequence[str] = (),
+        html: bool = False,
+        skip: bool = False,
+        on: Sequence[str] = (),
+        match: AnyRule = None,
     ) -> FingerprintedRequest:
         """The lines of a bulk request to the index, with the fingerprint fields of its documents.
 
         `fields` hold the text, as HTML with `html`; by default the index's remembered fields. With `skip` documents of
-        index and create are left out if they say the same as a stored document, by the rule `match` and the texts. A
-        document with a stored id replaces the stored one and is never left out, and documents of one request are not
-        compared with each other. Documents without text, or with fingerprints, and updates and deletions pass unchanged
-        to the byte. Nothing is written. Raises UsageError, naming a wrong line, and for a store without an index.
+        index and create are left out if they say the same as a stored document, by the rule `match` and the texts. `on`
+        chooses other relations, as in ["edited=skip", "noise=store"]. A document with a stored id replaces the stored
+        one and is never left out, and documents of one request are not compared with each other. Documents without
+        text, or with fingerprints, and updates and deletions pass unchanged to the byte. Nothing is written. Raises
+        UsageError, naming a wrong line, and for a store without an index.
         """
         from indexer.ingest.indexing import default_jobs
         from indexer.library.bulk_requests import BulkOptions, BulkRequests
@@ -151,7 +162,7 @@ class Contents(Erasing):
 
         with self._lock:
             how = ReadingSettings(default_jobs(), *Extraction().reading(content_of(self.store)), self.workers)
-            options = BulkOptions(tuple(fields), html, skip)
+            options = BulkOptions(tuple(fields), html, skip, tuple(on))
             return BulkRequests(self.store, options, self.rule(match), how).fingerprinted(body)
 
     def get(self, id: str, *, left_out: bool = False) -> Described | None:  # noqa: A002
@@ -258,8 +269,11 @@ class Contents(Erasing):
         return done
 
 
-def _arriving(skip_duplicates: bool | Literal["sketch"], *, cluster: bool) -> Arriving:
-    return Arriving(cluster, bool(skip_duplicates), "sketch" if skip_duplicates == "sketch" else None)
+def _arriving(skip_duplicates: bool | Literal["sketch"], on: Sequence[str], *, cluster: bool) -> Arriving:
+    if isinstance(on, str) or (on and skip_duplicates == "sketch"):
+        raise UsageError('on: give a list, as ["rendition=mark"], and not with skip_duplicates="sketch"')
+    verify: Literal["sketch"] | None = "sketch" if skip_duplicates == "sketch" else None
+    return Arriving(cluster, bool(skip_duplicates), verify=verify, on=tuple(on))
 
 
 def failure_rows(store: Store, reason: str | None = None) -> Iterator[FailedDocument]:

@@ -217,7 +217,6 @@ def arrivals(
         yield None
         return
     from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
-    from indexer.clustering.relations import Permitted
 
     by = rule_for(
         store,
@@ -233,13 +232,12 @@ def arrivals(
         if on_new:
             on_new(ref.id)
 
-    permitted = None if arriving.verify == "sketch" else Permitted.named(arriving.skip)
     coming = Arrivals(
         store,
         by,
         cluster=arriving.cluster,
-        skip=arriving.skip_duplicates,
-        permitted=permitted,
+        skip=arriving.examines,
+        policy=None if arriving.verify == "sketch" else arriving.policy,
         on_new=note,
         since=since,
     )
@@ -285,6 +283,7 @@ def indexed(
         store=shown_name(store),
         new=coming.counts.new if coming else None,
         near=coming.counts.near if coming else None,
+        marked=coming.counts.marked if coming else 0,
         reading_seconds=coming.reading_seconds if coming else None,
         refused=refused,
         dead_letters=os.fspath(letters.path) if letters and refused else None,
@@ -313,7 +312,7 @@ def _require_rule(arriving: Arriving, made: StoreInfo, name: str) -> None:
     if rule is None:
         return
     # What finds parts is refused whatever sketches there are: to make those would be no help.
-    if arriving.skip_duplicates:
+    if arriving.examines:
         rule.require_copies()
     require_schemes(made.schemes, rule.schemes, shown_name(name))
 

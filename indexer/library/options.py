@@ -25,6 +25,7 @@ from indexer.relations.relation import COPIES, REMOVABLE
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
+    from indexer.clustering.policy import Policy
     from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
@@ -251,11 +252,12 @@ class Arriving:
 
     With `cluster` documents are put into clusters as they come. With `skip_duplicates` documents are left out if `skip`
     names the relation of their texts to a stored one, by default if they say the same; or near ones by their sketches
-    alone.
+    alone. `on` names other actions, as "rendition=mark": store, skip, mark, refuse.
     """
 
     cluster: bool = False
     skip_duplicates: bool = False
+    on: tuple[str, ...] = ()
     verify: Literal["text", "sketch"] | None = None
     skip: str | tuple[str, ...] | None = None
     new_to: str | None = None
@@ -263,14 +265,40 @@ class Arriving:
     distance: DistanceAsked = None
     clustering: ClusterOptions = ClusterOptions()
 
+    def __post_init__(self) -> None:
+        if self.examines and self.verify != "sketch":
+            # What is wrong with it is said before a store is made.
+            _ = self.policy
+
     def __bool__(self) -> bool:
-        return self.cluster or self.skip_duplicates
+        return self.cluster or self.examines
+
+    @property
+    def examines(self) -> bool:
+        """True if the texts of documents that come are compared with stored ones."""
+        return self.skip_duplicates or bool(self.on)
+
+    @property
+    def policy(self) -> Policy:
+        """The actions on near documents. Raises UsageError for unknown relations and actions."""
+        from indexer.clustering.policy import Policy
+        from indexer.clustering.relations import Permitted
+
+        skipped = Permitted.named(self.skip).relations if self.skip_duplicates else ()
+        return Policy.named(skipped, self.on)
 
     def rule(self, store: Store | None = None) -> MatchRule | None:
         """The requested match rule, None by default; raises the errors of `rule_asked`."""
         from indexer.matching.shorthand import rule_asked
 
         return rule_asked(RuleRequest(match=self.match, distance=self.distance), store)
+
+
+def lossy(on: Iterable[str]) -> list[str]:
+    """The relations by which such choices leave out documents that say something else; raises UsageError."""
+    from indexer.clustering.policy import Policy
+
+    return Policy.named((), on).lossy
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ class Indexed(Outcome):
     unchanged: Annotated[int, "Documents stored before without a change"]
     failed: Annotated[Mapping[str, int], "Documents that could not be indexed, counted by reason"]
     failed_before: Annotated[int, "Unchanged documents not tried because they failed before"]
-    duplicates: Annotated[int, "With --skip-duplicates, near-duplicates left out"]
+    duplicates: Annotated[int, "With --skip-duplicates or --on, near-duplicates left out"]
+    marked: Annotated[int, "Of the stored documents, those marked because of --on"]
     same_id: Annotated[int, "Documents replaced by one with the same id and other content, later in this run or from "
         "another file"]  # fmt: skip
     same_ids: Annotated[Sequence[str], "The first ten of these: the id, and both places"]

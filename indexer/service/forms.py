@@ -95,6 +95,7 @@ class LinesRequest:
     field: Annotated[tuple[str, ...], "The fields with the text, in order; none for those the index remembers"] = ()
     html: Annotated[bool, "True if they hold HTML"] = False
     skip: Annotated[bool, "True to leave out documents that repeat stored ones"] = False
+    on: Annotated[tuple[str, ...], "RELATION=skip or RELATION=store, beside or instead of skip"] = ()
     match: Annotated[str | None, "The match rule for that; null for the store's default"] = None
 
 

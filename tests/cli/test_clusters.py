@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.cli.command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
 from tests.cli.written import changed, html, prose
+from tests.relations.reprints import reprints
 
 USUAL = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 NOTHING = {"surplus": [], "marked": 0, "unmarked": 0, "deleted": 0, "stripped": 0, "contended": 0, "outdated": 0}
@@ -120,11 +121,11 @@ def test_what_comes_obeys_the_rule_of_the_clusters(indexed: Neardup) -> None:
     shown = indexed("cluster", *same, "--json").json
     assert (shown["clustered"], shown["written"]["documents"]) == (6, 0)
     # What is only left out may be judged in another way; a rule that can't be looked up is refused before anything.
-    # A text with a word more is reworded, and the longer of two equal ones stays by this rule.
+    # A text with a word more is reworded, and so stays; what says the same as one that stays is left out.
     write(indexed.folder, {"docs/more.txt": changed(prose(1), 70), "docs/longer.txt": f"{prose(1)}."})
-    assert indexed("index", "docs", "--skip-duplicates", "-k", "7", "--json").json["duplicates"] == 0
-    write(indexed.folder, {"docs/again.txt": prose(1)})
     assert indexed("index", "docs", "--skip-duplicates", "-k", "7", "--json").json["duplicates"] == 1
+    write(indexed.folder, {"docs/again.txt": prose(1)})
+    assert indexed("index", "docs", "--skip-duplicates", "-k", "7", "--json").json["duplicates"] == 2
     assert "0bits to 7bits" in indexed("index", "docs", "--skip-duplicates", "-k", "9", code=2).err
     read = ["--match", "simhash-doc@3bits+text@0.5"]
     assert "can't be verified by reading" in indexed("index", "docs", "--skip-duplicates", *read, code=2).err
@@ -216,6 +217,59 @@ def test_skip_names_relations_and_a_longer_document_is_stored(neardup: Neardup) 
     assert (done["indexed"], done["duplicates"]) == (0, 2)
     assert "goes with --skip-duplicates" in neardup("index", "docs", "--skip", "form", code=2).err
     assert "--parts" in neardup("index", "docs", "--skip-duplicates", "--skip", "part", code=2).err
+
+
+def test_each_relation_has_its_action_on_arrival(neardup: Neardup) -> None:
+    pair = next(iter(reprints(1)))
+    write(neardup.folder, {"docs/story.txt": pair.left})
+    neardup("index", "docs")
+    write(neardup.folder, {"new/frame.txt": pair.right, "new/same.txt": pair.left.upper(), "new/y.txt": pair.corrected})
+    chosen = ("index", "new", "--on", "identical=skip", "--on", "rendition=mark", "--on", "form,reworded=refuse")
+    done = neardup(*chosen, "--json").json
+    counts = ("indexed", "marked", "duplicates", "failed")
+    assert [done[name] for name in counts] == [1, 1, 1, {"refused-duplicate": 1}]
+    found = {
+        row["id"]: (row["reason"], row["detail"].rpartition("; ")[2]) for row in neardup("failures", "--json").lines
+    }
+    assert found == {"new/same.txt": ("duplicate", "identical"), "new/y.txt": ("refused-duplicate", "form")}
+    assert neardup("show", "new/frame.txt", "--json").json["duplicate_of"] == "docs/story.txt"
+    # What was left out is looked at again, and stored where nothing says otherwise.
+    again = neardup(*chosen, "--strict", code=6).out
+    assert "refused-duplicate 1" in again
+    assert neardup("index", "new", "--skip-duplicates", "--on", "identical=store", "--json").json["indexed"] == 2
+
+
+def test_a_copy_of_a_form_or_rendition_that_stays_is_skipped(neardup: Neardup) -> None:
+    pair = next(iter(reprints(1)))
+    stored = {"docs/story.txt": pair.left, "docs/frame.txt": pair.right, "docs/corrected.txt": pair.corrected}
+    write(neardup.folder, stored)
+    neardup("index", "docs")
+    neardup("cluster")
+    write(neardup.folder, {f"new/{name[5:]}": text.upper() for name, text in stored.items()})
+    assert neardup("index", "new", "--skip-duplicates", "--json").json["duplicates"] == 3
+
+
+def test_an_action_that_loses_something_counts_for_one_command(neardup: Neardup) -> None:
+    write(neardup.folder, {"docs/a.txt": prose(1)})
+    for chosen, said in (
+        (["form=drop"], "store, skip, mark, refuse"),
+        (["form"], "RELATION=ACTION"),
+        (["nothing=mark"], "say some of"),
+        (["part=skip"], "--parts"),
+        (["form=mark", "--on", "form=skip"], "has the action mark already"),
+    ):
+        assert said in neardup("index", "docs", "--on", *chosen, code=2).err
+    for relation in ("rendition", "form", "reworded", "edited"):
+        for action in ("skip", "refuse"):
+            said = neardup("index", "docs", code=2, NEARDUP_INDEX_ON=f"identical=skip {relation}={action}").err
+            assert f"--on {relation}" in said
+            write(neardup.folder, {"neardup.toml": f'[index]\non = ["{relation}={action}"]\n'})
+            assert "on the command line" in neardup("index", "docs", code=2).err
+    for name, value in (("index", "skip"), ("prune", "remove"), ("batch.dedupe", "remove"), ("delete", "remove")):
+        write(neardup.folder, {"neardup.toml": f'[{name}]\n{value} = "identical"\n'})
+        assert "on the command line alone" in neardup("index", "docs", code=2).err
+    write(neardup.folder, {"neardup.toml": '[index]\non = ["rendition,part=mark", "noise=refuse"]\n'})
+    assert neardup("index", "docs", "--json").json["indexed"] == 1
 
 
 def test_a_form_is_erased_only_where_it_is_asked_for(neardup: Neardup) -> None:

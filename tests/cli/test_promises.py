@@ -45,12 +45,12 @@ def test_the_front_page_calls_nothing_safe_but_identical_texts() -> None:
 
 def test_what_lets_more_be_deleted_is_said_on_the_command_line_alone() -> None:
     deciding = {
-        "prune": "delete yes forms edited verify unverified with-documents ignore-field parts decisions",
-        "delete": "copies-of similarity match verify forms edited yes",
+        "prune": "delete yes remove verify unverified with-documents ignore-field parts older-versions decisions",
+        "delete": "copies-of similarity match verify remove yes",
         "setup": "remove yes",
-        "index": "verify forms",
-        "batch dedupe": "verify forms edited unverified",
-        "batch cluster": "verify forms edited",
+        "index": "verify skip",
+        "batch dedupe": "verify remove unverified",
+        "batch cluster": "verify remove",
         "batch filter": "unverified",
     }
     commands = dict(leaves(cli))

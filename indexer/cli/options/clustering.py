@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.library.options import Arriving, ClusterOptions
+from indexer.library.options import Arriving, ClusterOptions, lossy
 
 cluster_options = Group(ClusterOptions, title="Clusters")
+
+
+def _without_loss_unless_typed(ctx: click.Context, option: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    lost = lossy(value) if value and not typed(str(option.name)) else ()
+    if lost:
+        raise click.UsageError(
+            f"--on {lost[0]}: to leave these documents out counts for one command; say it on the command line", ctx
+        )
+    return value
 
 
 arrival_options = Group(
@@ -40,13 +49,24 @@ arrival_options = Group(
         "cleaner document is stored.  [default: identical,reflowed,noise]",
     ),
     click.option(
+        "--on",
+        cls=Related,
+        not_with=["verify=sketch"],
+        multiple=True,
+        metavar="RELATION,...=ACTION",
+        callback=_without_loss_unless_typed,
+        help="What becomes of a new document whose text stands in one of these relations to a stored one: store, skip, "
+        "mark (as prune does) or refuse (it counts as failed). Repeat it for other relations; --skip-duplicates "
+        "skips identical, reflowed and noise.",
+    ),
+    click.option(
         "--new-to",
         cls=Related,
-        goes_with=["cluster", "skip_duplicates"],
+        goes_with=["cluster", "skip_duplicates", "on"],
         metavar="FILE",
         type=A_PATH,
-        help="With --cluster or --skip-duplicates: write the ids of documents without a near-duplicate on arrival "
-        "to FILE (-: standard output), one per line.",
+        help="With --cluster, --skip-duplicates or --on: write the ids of documents without a near-duplicate on "
+        "arrival to FILE (-: standard output), one per line.",
     ),
     cluster_options,
     title="Near-duplicates of new documents",

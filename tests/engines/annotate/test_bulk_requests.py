@@ -107,6 +107,12 @@ def test_only_what_says_what_a_stored_document_says_is_left_out(server: Server, 
     kept = [json.loads(line)["index"]["_id"] for line in through.lines.splitlines()[::2]]
     assert kept == ["edited", "other-bill", "new", "twin", "bill", "short"]
     assert made(url, *pairs).passed == 0
+    # Without the document that stands for it in the request.
+    few = [line for name in ("copy", "other-bill") for line in ({"index": {"_id": name}}, {"body": sent[name]})]
+    chosen = made(url, *few, skip=True, on=["identical=store", "form=skip"])
+    assert [(one.id, one.relation) for one in chosen.skipped] == [("other-bill", "form")]
+    with pytest.raises(UsageError, match="stored or skipped"):
+        made(url, *pairs, on=["form=mark"])
 
 
 def test_what_is_no_bulk_request_is_refused_by_its_line(server: Server, index_name: str) -> None:
