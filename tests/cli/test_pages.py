@@ -81,7 +81,9 @@ def the_documents() -> str:
     return steps(TUTORIAL)[0][0]
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, DOCS / "tutorial-parts.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [TUTORIAL, DOCS / "tutorial-parts.md", DOCS / "tutorial-news.md"], ids=lambda page: page.stem
+)
 def test_the_tutorials_show_what_comes_out(page: Path, tmp_path: Path) -> None:
     shown = here(page)
     assert sum(bool(text) for _, text in shown) >= 3

@@ -93,6 +93,22 @@ def test_older_versions_alone_are_left_out(server: Server, index_name: str, stor
         assert hits() == everything
 
 
+def test_what_could_go_is_left_out_and_its_hit_is_shown(server: Server, index_name: str, store: Store) -> None:
+    section = GUIDE.read_text("utf-8").split("To fold only what [could go]")[1]
+    body = json.loads(re.findall(r"```json\n(.*?)```", section, re.DOTALL)[0]) | {"size": 100}
+    relations = {"copy": "reflowed", "frame": "rendition", "other": "form", "unread": "unverified"}
+    write(server, index_name, "kept", *relations, "unknown")
+    put(store, *[record(name, 1) for name in ("kept", *relations)])
+    place = {"id": own_cluster_id(Ref("kept")), "similarity": 0.9, "is_canonical": False, "repeats": "kept"}
+    store.annotate([(Ref(name), {"cluster": {**place, "relation": word}}) for name, word in relations.items()])
+    server.request("POST", f"/{index_name}/_refresh")
+    hits = {hit["_id"] for hit in server.request("POST", f"/{index_name}/_search", body)["hits"]["hits"]}
+    assert hits == {"kept", "frame", "other", "unread", "unknown"}
+    copies = {"query": {"terms": {"neardup.cluster.repeats": ["kept"]}}, "size": 100}
+    found = server.request("POST", f"/{index_name}/_search", copies)["hits"]["hits"]
+    assert {hit["_id"]: hit["_source"]["neardup"]["cluster"]["relation"] for hit in found} == relations
+
+
 def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: str, store: Store) -> None:
     everything = [*"abcdefgh", "short", "wordless"]
     write(server, index_name, *everything, "other")
