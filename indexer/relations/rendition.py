@@ -38,8 +38,8 @@ _BRACKETS = str.maketrans("<{[>}]", "((()))")
 _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
 _AROUND = 100
-# Words of grammar in clauses of so many words are at most this share of the body, if they stand on one side only.
-_CLAUSE, _ADDED = 3, 0.002
+# Words of grammar in clauses of so many to so many words are at most this share of the body, if one side alone has them.
+_CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
 _NO_PROSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
 _MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
 _BRACKETED = re.compile(r"[()\[\]<>]")
@@ -150,7 +150,11 @@ class RenditionCheck:
     def _adds_too_much(self, block: Block) -> bool:
         """True for clauses in sentences of one side, as they tell licences apart; labels and links are no clauses."""
         one, other = self._said(block)
-        if not (one and other) and len((one + other).split()) >= _CLAUSE and not _NO_PROSE.search(one + other):
+        if (
+            not (one and other)
+            and _CLAUSE <= len((one + other).split()) <= _PASSAGE
+            and not _NO_PROSE.search(one + other)
+        ):
             [(wording, start, end)] = [side for side in self._sides(block) if side[1] < side[2]]
             self._added += sum(wording.folded(place) in wording.vocabulary.grammar for place in range(start, end))
         return self._added > _ADDED * self.body.words
