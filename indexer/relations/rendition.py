@@ -38,7 +38,7 @@ _BRACKETS = str.maketrans("<{[>}]", "((()))")
 _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
 _AROUND = 100
-# Words of grammar in clauses of so many to so many words are at most this share of the body, if one side alone has them.
+# Words of grammar in clauses of so few to so many words are at most this share of the body, if one side has them.
 _CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
 _NO_PROSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
 _MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
@@ -60,7 +60,6 @@ class SharedBody(NamedTuple):
         return block.start < self.end and block.end > self.start
 
     def holds(self, block: Block) -> bool:
-        """True if the block stands in the body, not before its first word or behind its last one."""
         return self.start < block.end < self.end or self.start < block.start < self.end
 
 
@@ -284,7 +283,6 @@ class RenditionCheck:
         )
 
     def _is_around(self, block: Block) -> bool:
-        """True for what stands before the first sentence of the body, or behind the last one."""
         body, left, right = self.body, self._left, self._right
         before = block.end <= body.start and block.other_end <= body.other_start
         behind = block.start >= body.end and block.other_start >= body.other_end
