@@ -150,7 +150,7 @@ class Indexing:
                 ):
                     run_index(
                         self._told(inputs, progress), target, settings, summary=self.summary, stop=stop,
-                        arrivals=looking, refused=letters, has_read=None if self._given else sources.has_read,
+                        arrivals=looking, refused=letters, has_read=sources.has_read if self._given is None else None,
                     )  # fmt: skip
                 tell_contended(target, self._tell)
             except KeyboardInterrupt:
