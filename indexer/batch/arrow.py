@@ -18,6 +18,11 @@ compute: Any = optional("pyarrow.compute", "parquet", "neardup batch")
 parquet: Any = optional("pyarrow.parquet", "parquet", "neardup batch")
 
 
+def schema_of(columns: str) -> Any:
+    """The schema of columns given as "name type, name type"."""
+    return arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in map(str.split, columns.split(", "))])
+
+
 def rows_of(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
     """The buffer of a column of strings or bytes without nulls, and the bounds of each row: int64, (n + 1,)."""
     _, offsets, data = column.buffers()

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet
+from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet, schema_of
 from indexer.batch.form import form_of
 from indexer.batch.sketches.parts import Part, selection_of
 from indexer.batch.sketches.sketching import OrderedOutcomes
@@ -33,15 +33,7 @@ from indexer.text.counts import counted
 TAGS = {"neardup_keep": arrow.bool_(), "neardup_duplicate_of": arrow.string(), "neardup_cluster": arrow.string()}
 """The columns or members that say of a document what was decided."""
 DECIDED = ["row", "id", "keep", "duplicate_of", "duplicate_similarity", "cluster"]
-_TEXTS = [
-    ("id", arrow.string()),
-    ("source", arrow.string()),
-    ("row", arrow.int64()),
-    ("title", arrow.string()),
-    ("text", arrow.string()),
-    ("metadata", arrow.string()),
-    ("failed", arrow.string()),
-]
+_TEXTS = schema_of("id string, source string, row int64, title string, text string, metadata string, failed string")
 # What a group of rows has about, in bytes, and how much is read of a line at once.
 _PIECE, _GROUP = 1 << 20, 64 << 20
 # Texts that wait for one before them.
@@ -251,8 +243,7 @@ def _write_texts(part: Part, decided: Any, footer: dict[str, Any], output: Outpu
 
     Raises StoreError if the part has other documents now.
     """
-    schema = arrow.schema(_TEXTS)
-    schema = _tagged(schema) if output.tag else schema
+    schema = _tagged(_TEXTS) if output.tag else _TEXTS
     [(target, _)] = set(output.targets(part))
     with written_file(target) as file:
         write_groups(file, schema, _texts_of(part, decided, footer, output, schema), "zstd")
@@ -268,7 +259,7 @@ def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, 
 
     def batch() -> Any:
         places, values = zip(*waiting, strict=True)
-        columns = [arrow.array(each, kind) for each, (_, kind) in zip(zip(*values, strict=True), _TEXTS, strict=True)]
+        columns = [arrow.array(each, kind) for each, kind in zip(zip(*values, strict=True), _TEXTS.types, strict=True)]
         return arrow.RecordBatch.from_arrays(
             [*columns, *(tag.take(arrow.array(places)) for tag in tags)], schema=schema
         )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, compute, parquet
+from indexer.batch.arrow import arrow, compute, parquet, schema_of
 from indexer.batch.copying import Output, codec_of, target_path, write_groups, written_file
 from indexer.batch.filtering import parts_to_write
 from indexer.batch.sketches.parts import Part, parts_of
@@ -32,17 +32,7 @@ from indexer.model.times import time_keys
 from indexer.text.counts import counted
 from indexer.text.words import words_of
 
-CUT = arrow.schema(
-    [
-        ("source", arrow.string()),
-        ("row", arrow.int64()),
-        ("id", arrow.string()),
-        ("begin", arrow.int64()),
-        ("end", arrow.int64()),
-        ("words", arrow.int64()),
-        ("stands_in", arrow.string()),
-    ]
-)
+CUT = schema_of("source string, row int64, id string, begin int64, end int64, words int64, stands_in string")
 _AT_ONCE = 1 << 14
 
 
@@ -102,38 +92,33 @@ class PartCuts(NamedTuple):
     dropped: Set[int]
 
 
-@dataclass(frozen=True, slots=True)
-class CuttingSteps:
-    """The functions that read and write: in this process, or in tasks of Spark (`indexer.batch.spark.cutting.steps`).
-
-    `read` returns the rows of all parts in order, and `write` rows of the list of cuts.
-    """
-
-    read: Callable[[Sequence[Part], Cutting], Iterator[WordsRead]]
-    write: Callable[[Sequence[tuple[Part, PartCuts]], Cutting, str], Iterator[Any]]
-
-
 def cut_passages(
-    paths: Sequence[str], asked: Cutting, out: str | None = None, *, steps: CuttingSteps | None = None
+    paths: Sequence[str],
+    asked: Cutting,
+    out: str | None = None,
+    *,
+    read: Callable[[Sequence[Part], Cutting], Iterator[WordsRead]] | None = None,
+    write: Callable[[Sequence[tuple[Part, PartCuts]], Cutting, str], Iterator[Any]] | None = None,
 ) -> PassagesCut:
     """Count repeated passages of documents, and with `out` write the documents to that folder without them.
 
     The paths are files of Parquet and JSON lines, or folders of these: remove near-duplicates first, so that passages
     stay in kept documents. Every word cut lies in a run of so many words that an earlier document still has.
-    `cut_file(out)` lists the cuts: the characters of the text, and the id of the document where they stay. `steps`
-    reads and writes, this process by default.
+    `cut_file(out)` lists the cuts: the characters of the text, and the id of the document where they stay. `read` and
+    `write` do the work of `read_words` and `write_cut`.
 
     Memory: that of `indexer.core.passages.repeats.RepeatFinder` and Cutter, ids and times of all documents, and 100
     bytes for each piece cut. Raises UsageError for other files and an output inside of the input, StoreError if
     something can't be read or written.
     """
-    begin, steps = time.monotonic(), steps or CuttingSteps(read_words, write_cut)
+    begin = time.monotonic()
     sources = Sources(list(paths), Selection(columns=asked.columns))
     parts = _parts(sources, paths, out)
-    plan = _CutPlan(steps.read(parts, asked), len(parts), asked)
+    plan = _CutPlan((read or read_words)(parts, asked), len(parts), asked)
     done = plan.summary
     if out is not None:
-        _write(steps.write(list(zip(parts, plan.cuts(), strict=True)), asked, out), out)
+        chosen = list(zip(parts, plan.cuts(), strict=True))
+        _write((write or write_cut)(chosen, asked, out), out)
     done.files, done.seconds = len(parts), time.monotonic() - begin
     return done
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, compute, parquet, repeated
+from indexer.batch.arrow import arrow, column_of, compute, parquet, repeated, schema_of
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.copying import DECIDED, Output
 from indexer.batch.form import read_footer
@@ -27,18 +27,9 @@ from indexer.model import own_files
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
-_REMOVED = arrow.schema(
-    [
-        ("source", arrow.string()),
-        ("row", arrow.int64()),
-        ("id", arrow.string()),
-        ("duplicate_of", arrow.string()),
-        ("similarity", arrow.float64()),
-        ("cluster", arrow.string()),
-        ("reason", arrow.string()),
-        ("relation", arrow.string()),
-        ("evidence", arrow.string()),
-    ]
+_REMOVED = schema_of(
+    "source string, row int64, id string, duplicate_of string, similarity double, cluster string, reason string, "
+    "relation string, evidence string"
 )
 _HOW = ("relation", "evidence")
 _OF = {"similarity": "duplicate_similarity"}

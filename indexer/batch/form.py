@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from indexer.batch.arrow import arrow, parquet
+from indexer.batch.arrow import arrow, parquet, schema_of
 from indexer.core.text import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, Options
@@ -23,26 +23,6 @@ from indexer.stores.base import StoreInfo
 FORMAT = 10
 # The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
 OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
-# What a payload or a digest is like no compression makes smaller.
-_TEXTS = (
-    "id",
-    "source",
-    "container",
-    "title",
-    "format",
-    "extractor",
-    "time",
-    "metadata",
-    "failed",
-    "cluster",
-    "canonical",
-    "duplicate_of",
-    "near_to",
-    "relation",
-    "evidence",
-    "stays_for",
-    "repeats",
-)
 
 
 @dataclass(frozen=True)
@@ -112,23 +92,12 @@ def column_name(family: str) -> str:
 
 
 def sketch_schema(form: Form) -> Any:
-    columns: list[tuple[str, Any]] = [
-        ("id", arrow.string()),
-        ("row", arrow.int64()),
-        ("source", arrow.string()),
-        ("container", arrow.string()),
-        ("title", arrow.string()),
-        ("format", arrow.string()),
-        ("extractor", arrow.string()),
-        ("bytes", arrow.int64()),
-        ("tokens", arrow.int64()),
-        ("short", arrow.bool_()),
-        ("time", arrow.string()),
-        ("metadata", arrow.string()),
-        ("failed", arrow.string()),
-        ("source_digest", arrow.binary(16)),
-        ("text_digest", arrow.binary(16)),
-        ("read_digest", arrow.binary(16)),
+    columns = [
+        *schema_of(
+            "id string, row int64, source string, container string, title string, format string, extractor string, "
+            "bytes int64, tokens int64, short bool, time string, metadata string, failed string"
+        ),
+        *((f"{name}_digest", arrow.binary(16)) for name in ("source", "text", "read")),
         (column_name(SIMHASH_DOC), arrow.int64()),
     ]
     for scheme in form.made:
@@ -148,30 +117,11 @@ def cluster_schema(*, against: bool = False) -> Any:
     `duplicate_of`; else it stays, and `stays_for` is the reason. `version` is its place among the versions in its
     cluster, from 1 on, null if unknown; then it is its own latest.
     """
-    more = [("repeats", arrow.string()), ("repeats_similarity", arrow.float64())] if against else []
-    return arrow.schema(
-        [
-            ("id", arrow.string()),
-            ("row", arrow.int64()),
-            ("cluster", arrow.string()),
-            ("is_canonical", arrow.bool_()),
-            ("keep", arrow.bool_()),
-            ("similarity", arrow.float64()),
-            ("size", arrow.int64()),
-            ("origins", arrow.int64()),
-            ("canonical", arrow.string()),
-            ("duplicate_of", arrow.string()),
-            ("duplicate_similarity", arrow.float64()),
-            ("near_to", arrow.string()),
-            ("near_similarity", arrow.float64()),
-            ("relation", arrow.string()),
-            ("evidence", arrow.string()),
-            ("lost", arrow.int64()),
-            ("stays_for", arrow.string()),
-            ("version", arrow.int64()),
-            ("is_latest", arrow.bool_()),
-            *more,
-        ]
+    return schema_of(
+        "id string, row int64, cluster string, is_canonical bool, keep bool, similarity double, size int64, "
+        "origins int64, canonical string, duplicate_of string, duplicate_similarity double, near_to string, "
+        "near_similarity double, relation string, evidence string, lost int64, stays_for string, version int64, "
+        "is_latest bool" + ", repeats string, repeats_similarity double" * against
     )
 
 
@@ -203,8 +153,7 @@ def form_of(footer: Mapping[str, Any]) -> Form:
 
 
 def writer(file: Any, schema: Any, footer: Mapping[bytes, bytes]) -> Any:
-    names: Sequence[str] = schema.names
-    compression = {name: "zstd" if name in _TEXTS else "none" for name in names}
-    return parquet.ParquetWriter(
-        file, schema.with_metadata(footer), compression=compression, use_dictionary=[n for n in names if n in _TEXTS]
-    )
+    # What a payload or a digest is like no compression makes smaller.
+    texts = [field.name for field in schema if arrow.types.is_string(field.type)]
+    compression = {name: "zstd" if name in texts else "none" for name in schema.names}
+    return parquet.ParquetWriter(file, schema.with_metadata(footer), compression=compression, use_dictionary=texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of, joined_of, parquet, replaced
+from indexer.batch.arrow import arrow, column_of, compute, joined_of, parquet, replaced
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.parts import input_order
@@ -24,6 +25,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import LEAN_RULE, MatchRule, TextVerification, parse_rule
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.kinds import kind_named
+from indexer.model.records import SIZE_CLASSES, size_class
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme
@@ -31,6 +33,7 @@ from indexer.text.counts import counted
 
 CLUSTERS = "clusters"
 SUMMARY = "clustering.json"
+_SHOWN = 10
 _ROWS = 1 << 16
 OLDER = {OLDER_CLUSTER: "cluster", OLDER_KEEP: "keep"}
 
@@ -192,6 +195,36 @@ def clustering_of(folder: str) -> dict[str, Any]:
     if "verify" not in said:
         raise StoreError(f"{folder}: its clusters were made by another version; run neardup batch cluster again")
     return said
+
+
+def figures(folder: str) -> dict[str, Any]:
+    """The figures of `clustering.json`, and of the files of clusters: the number of each size, and the largest.
+
+    Raises StoreError if the clusters are unfinished, or can't be read.
+    """
+    said = clustering_of(folder)
+    sizes = Counter({name: 0 for _, name in reversed(SIZE_CLASSES)})
+    largest: list[dict[str, Any]] = []
+    spanning = 0
+    for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=["id", "cluster", "is_canonical", "size", "origins"]):
+                first = compute.and_(batch["is_canonical"], compute.greater(batch["size"], 1))
+                found = batch.filter(first)
+                for counted in compute.value_counts(found["size"]).to_pylist():
+                    sizes[size_class(counted["values"])] += counted["counts"]
+                spanning += compute.sum(compute.greater(found["origins"], 1)).as_py() or 0
+                order = compute.sort_indices(found["size"], sort_keys=[("", "descending")])[:_SHOWN]
+                largest += [
+                    {"cluster": row["cluster"], "size": row["size"], "canonical": row["id"]}
+                    for row in found.take(order).to_pylist()
+                ]
+        largest = sorted(largest, key=lambda one: (-one["size"], one["cluster"]))[:_SHOWN]
+    share = said["removed"] / (said["kept"] + said["removed"]) if said["removed"] else 0.0
+    return {
+        **said, "could_go": said["removed"], "could_go_share": round(share, 4), "spanning": spanning,
+        "sizes": dict(sizes), "largest_clusters": largest,
+    }  # fmt: skip
 
 
 def form_in(folder: str) -> Form:

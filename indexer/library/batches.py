@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.batch.clusters.clustering import ClusteringOptions
 from indexer.batch.copying import Output
-from indexer.batch.cutting import Cutting, CuttingSteps, cut_file
+from indexer.batch.cutting import Cutting, cut_file
 from indexer.batch.cutting import cut_passages as run_cutting
-from indexer.batch.deduping import Steps, batch_folder
-from indexer.batch.deduping import dedupe as run_dedupe
-from indexer.batch.filtering import keep, removed_file
+from indexer.batch.filtering import keep, parts_to_write, removed_file
 from indexer.batch.form import Form, Making
 from indexer.batch.loading import Loaded
 from indexer.batch.loading import load as run_load
-from indexer.batch.reading import form_in, rule_of
+from indexer.batch.reading import figures, form_in, rule_of
 from indexer.batch.rows import Batch, Places
 from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import Summary
-from indexer.batch.summary import figures
+from indexer.batch.steps import Steps
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import UsageError
 from indexer.ingest.readers import ColumnNames
@@ -56,6 +54,7 @@ from indexer.library.records import Written
 from indexer.matching.kept import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.times import Refresh
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
@@ -135,15 +134,14 @@ def cluster(
     begin = time.monotonic()
     with _steps(spread.running, spread.most_joined) as steps:
         found = steps.cluster(folder, out, wanted)
-    return BatchClustered(**_clustered(found), seconds=round(time.monotonic() - begin, 3))
+    return BatchClustered(**{**_clustered(found), "seconds": round(time.monotonic() - begin, 3)})
 
 
 def report(folder: str) -> BatchFigures:
     """The figures of the clusters of a folder. Raises StoreError if they are unfinished, or can't be read."""
     found = figures(folder)
     largest = tuple(BatchCluster(**each) for each in found["largest_clusters"])
-    more = {name: found[name] for name in ("could_go", "could_go_share", "spanning", "sizes")}
-    return BatchFigures(**_clustered(found), seconds=None, **more, largest_clusters=largest)
+    return BatchFigures(**{**_clustered(found), "largest_clusters": largest})
 
 
 def filter(  # noqa: A001 - as the command
@@ -200,8 +198,8 @@ def cut_passages(
     """
     columns = ColumnNames(cutting.text_field or "", cutting.id_field or "")
     asked = Cutting(cutting.words, cutting.least_left, cutting.time_field or "", columns)
-    with _cutting_steps(running) as steps:
-        done = run_cutting(paths, asked, out, steps=steps)
+    with _steps(running) as steps:
+        done = run_cutting(paths, asked, out, read=steps.read_words, write=steps.write_cut)
     return BatchPassagesCut.of(
         done,
         out=out and shown_name(out),
@@ -234,45 +232,56 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     _require_files(paths, walk)
     # Looked at twice: where they lie, and what they hold.
     listed, batch = list(walk.listed()), batch_folder(output.out)
-    wanted = {
-        "bound": clustering.bound,
-        "parts": spread.partitions,
-        "against": against,
-        "most_grouped": spread.most_grouped,
-        "latest": latest,
-        "permitted": judging.permitted(unverified=unverified),
-    }
-    with _steps(spread.running, spread.most_joined) as steps:
-        done = run_dedupe(
-            [*paths, *listed],
-            output.out,
-            tag=output.tag,
-            texts=output.texts,
-            min_origins=output.min_origins or 1,
-            singletons=output.singletons == "keep",
-            match=match,
-            canonical=clustering.canonical_rule,
-            sources=_sources(paths, batch, walk, extraction, listed),
-            making=Making(_form(making, extraction, time_field), extraction.limits, making.processes),
-            wanted=wanted,
-            unverified=unverified,
-            steps=steps,
+    named, older = [*paths, *listed], [against] if against else []
+    made = Making(_form(making, extraction, time_field), extraction.limits, making.processes)
+    rule, permitted = rule_of(made.form, match), judging.permitted(unverified=unverified)
+    asked = ClusteringOptions(
+        rule, clustering.canonical_rule or CanonicalRule(), clustering.bound, parts=spread.partitions, against=against,
+        most_grouped=spread.most_grouped, latest=latest, permitted=permitted,
+    )  # fmt: skip
+    if rule.by_hash_alone and permitted is None and not unverified:
+        raise UsageError(
+            f"{rule}: alone also calls documents near that share nothing but their language; verify by their texts, "
+            "take a verified rule, or say --unverified"
         )
-    sketched = done.sketched
+    sources, written = _sources(paths, batch, walk, extraction, listed), replace(_output(output), jobs=made.jobs)
+    # What can't be written is refused before anything is read.
+    parts = parts_to_write(sources, (*named, *older), written)
+    if not parts:
+        passed_over = counted(sources.passed_over.total, "file")
+        raise UsageError(f"{', '.join(named)}: no file to read; {passed_over} left out by name")
+    seconds, begin = {}, time.monotonic()
+
+    def took(step: str) -> None:
+        nonlocal begin
+        seconds[step], begin = round(time.monotonic() - begin, 3), time.monotonic()
+
+    with _steps(spread.running, spread.most_joined) as steps:
+        sketched = steps.sketch(sources, parts, batch, made)
+        took("sketch")
+        found = steps.cluster(batch, batch, asked)
+        took("cluster")
+        done = keep(named, batch, written, against=older, unverified=unverified, parts=parts, write=steps.write)
+        took("filter")
     return BatchDeduped.of(
-        done.filtered,
+        done,
         out=shown_name(output.out),
-        batch=shown_name(done.batch),
+        batch=shown_name(batch),
         removed_list=shown_name(removed_file(output.out)),
-        rule=done.clustered["rule"],
+        rule=found["rule"],
         empty=sketched.empty,
         short=sketched.short,
         failed=dict(sketched.failed),
-        **{name: done.clustered[name] for name in ("relations", "lost", "stays", "reading_seconds")},
+        **{name: found[name] for name in ("relations", "lost", "stays", "reading_seconds")},
         left_out=sketched.left_out,
         bytes=sketched.bytes_read,
-        seconds=done.seconds,
+        seconds=seconds,
     )
+
+
+def batch_folder(out: str) -> str:
+    """The folder of the sketches and clusters of documents written to `out` by `dedupe`."""
+    return f"{os.path.normpath(out)}.batch"
 
 
 def load(
@@ -360,32 +369,10 @@ def _output(output: BatchOutput) -> Output:
 
 
 def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
-    plain = ("rule", "bound", "canonical", "similarity", "by_hash_alone", "verify", "documents", "replaced")
-    counts = (
-        "differing",
-        "compared",
-        "kept",
-        "removed",
-        "clusters",
-        "clustered",
-        "largest",
-        "split",
-        "unordered",
-        "without_field",
-    )
-    judged = ("comparisons", "relations", "lost", "stays", "reading_seconds")
-    return {
-        **{name: found[name] for name in (*plain, *counts, *judged)},
-        "unseen": tuple(found["unseen"]),
-        "stale": tuple(found["stale"]),
-        "shared_keys": tuple(BatchSharedKey(**_with_texts(each)) for each in found["buckets"]),
-        "chains": tuple(BatchChain(**_with_texts(each)) for each in found["components"]),
-        **{name: found.get(name) for name in ("older", "new", "repeating")},
-    }
-
-
-def _with_texts(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {"texts" if name == "nodes" else name: value for name, value in found.items()}
+    lists: dict[str, Any] = {name: tuple(found[name]) for name in ("unseen", "stale")}
+    lists["shared_keys"] = tuple(BatchSharedKey(**each) for each in found["shared_keys"])
+    lists["chains"] = tuple(BatchChain(**each) for each in found["chains"])
+    return {"seconds": None, **found, **lists}
 
 
 @contextmanager
@@ -393,21 +380,9 @@ def _steps(running: BatchRun, most_joined: int | None = None) -> Iterator[Steps]
     if not running.on_spark:
         yield Steps()
         return
-    from indexer.batch.spark.deduping import steps
     from indexer.batch.spark.frames import MOST_JOINED
+    from indexer.batch.spark.runner import steps
     from indexer.batch.spark.session import running as running_spark
 
     with running_spark(running.master) as spark:
         yield steps(spark, most_joined=most_joined or MOST_JOINED)
-
-
-@contextmanager
-def _cutting_steps(running: BatchRun) -> Iterator[CuttingSteps | None]:
-    if not running.on_spark:
-        yield None
-        return
-    from indexer.batch.spark.cutting import steps
-    from indexer.batch.spark.session import running as running_spark
-
-    with running_spark(running.master) as spark:
-        yield steps(spark)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,8 @@ def same_files(one: Path, other: Path) -> bool:
     return True
 
 
-IN_FILES = {"buckets": "nodes", "components": "documents"}
-AS_JSON = {"shared_keys": "texts", "chains": "documents"}
-"""What is named of the largest buckets and components, and their sizes: in clustering.json, and printed as JSON."""
+LARGEST = {"shared_keys": "texts", "chains": "documents"}
+"""What is named of the largest buckets and components, and their sizes."""
 
 
 def same_said(
@@ -45,14 +43,13 @@ def same_said(
     other: dict[str, Any],
     *,
     verified_before: bool = False,
-    largest: Mapping[str, str] = IN_FILES,
 ) -> bool:
     """Whether two runs say the same; of buckets and components that are equally large they may name others.
 
     One that verified some components bucket by bucket first compared more.
     """
     one, other = ({**said, "reading_seconds": None} for said in (one, other))
-    for name, size in largest.items():
+    for name, size in LARGEST.items():
         assert [each[size] for each in one.pop(name)] == [each[size] for each in other.pop(name)]
     if verified_before:
         assert one.pop("comparisons") > other.pop("comparisons")

@@ -20,8 +20,7 @@ from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.clusters.grouping import partitions
 from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
-from indexer.batch.reading import rule_of
-from indexer.batch.summary import figures
+from indexer.batch.reading import figures, rule_of
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 from indexer.schemes.base import Positions
@@ -108,7 +107,7 @@ def test_components_too_large_to_be_grouped_are_verified_first(
     assert again.pop("comparisons") >= said.pop("comparisons")
     for one in (said, again):
         # How many comparisons each took is another number.
-        for kind in ("buckets", "components"):
+        for kind in ("shared_keys", "chains"):
             one[kind] = [{**each, "comparisons": 0} for each in one[kind]]
     assert again == said
 
@@ -146,17 +145,17 @@ def test_little_memory_makes_partitions_and_too_little_is_refused(
 def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_path: Path) -> None:
     texts = {**chain(80), **{f"copy{place:02}": " ".join(f"same{n}" for n in range(50)) for place in range(30)}}
     said = by_batch(Case(texts, "minhash@0.4"), tmp_path / "a")[1]
-    first, second = said["components"][:2]
-    assert (first["nodes"], first["documents"], first["example"][:4]) == (80, 80, "link")
+    first, second = said["chains"][:2]
+    assert (first["texts"], first["documents"], first["example"][:4]) == (80, 80, "link")
     assert first["groups"] > 1
     # Each has to be compared at least once to be in it, and once more to be cut from it.
     assert first["comparisons"] > 2 * 79
-    assert (second["nodes"], second["documents"], second["groups"]) == (1, 30, 1)
-    assert sum(one["comparisons"] for one in said["components"]) <= said["comparisons"]
-    assert said["buckets"][0]["nodes"] >= said["buckets"][-1]["nodes"] > 1
-    assert {one["scheme"] for one in said["buckets"]} == {"minhash"}
+    assert (second["texts"], second["documents"], second["groups"]) == (1, 30, 1)
+    assert sum(one["comparisons"] for one in said["chains"]) <= said["comparisons"]
+    assert said["shared_keys"][0]["texts"] >= said["shared_keys"][-1]["texts"] > 1
+    assert {one["scheme"] for one in said["shared_keys"]} == {"minhash"}
     apart = by_batch(Case(texts, "minhash@0.4"), tmp_path / "b", files=3, parts=3, seed=1)[1]
-    assert [one["documents"] for one in apart["components"]] == [one["documents"] for one in said["components"]]
+    assert [one["documents"] for one in apart["chains"]] == [one["documents"] for one in said["chains"]]
 
 
 @pytest.mark.parametrize("rule", ["minhash@0.6", "simhash-doc@3bits/minhash@0.6+minhash@0.6", "simhash-doc@6bits"])
@@ -173,9 +172,9 @@ def test_of_equally_large_ones_the_same_are_named_however_documents_are_dealt(tm
         said = by_batch(Case(texts, rule), tmp_path / str(number), files=files, parts=parts, seed=number)[1]
         told.append([
             [{name: value for name, value in one.items() if name != "comparisons"} for one in said[kind]]
-            for kind in ("buckets", "components")
+            for kind in ("shared_keys", "chains")
         ])  # fmt: skip
-        assert "digest" not in said["components"][0]
+        assert "digest" not in said["chains"][0]
     assert len(told[0][1]) == 10
     assert [one["documents"] for one in told[0][1]] == [5] * 9 + [3]
     assert told[1:] == told[:1] * 3

@@ -15,12 +15,12 @@ import pytest
 
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
-from indexer.batch.deduping import dedupe
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
-from indexer.batch.reading import rule_of
-from indexer.batch.summary import figures
+from indexer.batch.reading import figures, rule_of
 from indexer.errors import StoreError, UsageError
+from indexer.library.batch_options import BatchOutput
+from indexer.library.batches import dedupe
 from indexer.model import MOST_ORIGINS
 from tests.batch.batched import LONGEST, MINHASH, clusters_in, sketched
 from tests.planted import collection, named
@@ -132,11 +132,10 @@ def test_what_a_later_document_of_the_same_id_replaces_is_asked_for_and_counted_
         lines = [json.dumps({"id": str(place), "text": text}) for place, text in enumerate(own)]
         (tmp_path / "in" / f"{name}.jsonl").write_text("\n".join(lines))
     with pytest.raises(UsageError, match=r"'1' has different texts in .*a\.jsonl and .*b\.jsonl, .* 2 documents"):
-        dedupe([str(tmp_path / "in")], str(tmp_path / "kept"))
+        dedupe([str(tmp_path / "in")], BatchOutput(str(tmp_path / "kept")))
     assert not (tmp_path / "kept").exists()
-    done = dedupe([str(tmp_path / "in")], str(tmp_path / "kept"), wanted={"latest": True})
-    assert (done.clustered["replaced"], done.clustered["differing"]) == (3, 2)
-    found = done.filtered
+    found = dedupe([str(tmp_path / "in")], BatchOutput(str(tmp_path / "kept")), latest=True)
+    assert figures(found.batch)["differing"] == 2
     assert (found.documents, found.kept, found.removed, found.replaced) == (6, 3, 0, 3)
     assert {row["source"].rpartition("/")[2] for row in removed(tmp_path / "kept")} == {"a.jsonl"}
     assert [row["reason"] for row in removed(tmp_path / "kept")] == ["replaced"] * 3

@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
-from indexer.batch.deduping import batch_folder, dedupe
 from indexer.batch.filtering import removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.relations import Permitted
+from indexer.library.batch_options import BatchOutput
+from indexer.library.batches import batch_folder, dedupe
 from indexer.relations.relation import COPIES as SAME
 from indexer.text.words import words_of
 from tests.batch.batched import LONGEST, MINHASH, sketched
@@ -211,14 +212,14 @@ def ids_in(out: Path) -> set[str]:
 
 def test_what_is_written_is_what_the_texts_allow(tmp_path: Path) -> None:
     given = written(tmp_path / "in", TEXTS)
-    done = dedupe([str(given)], str(tmp_path / "kept"))
+    done = dedupe([str(given)], BatchOutput(str(tmp_path / "kept")))
     listed = pq.read_table(removed_file(str(tmp_path / "kept"))).to_pylist()
     assert ids_in(tmp_path / "kept") == TEXTS.keys() - {row["id"] for row in listed}
-    assert len(listed) == done.filtered.removed == len(COPIED)
+    assert len(listed) == done.removed == len(COPIED)
     assert {row["relation"] for row in listed} <= {*SAME[:2]}
     # A simhash alone finds, and the texts decide.
-    alone = dedupe([str(given)], str(tmp_path / "alone"), match="simhash-doc@6bits")
-    assert 0 < alone.filtered.removed <= len(COPIED)
+    alone = dedupe([str(given)], BatchOutput(str(tmp_path / "alone")), match="simhash-doc@6bits")
+    assert 0 < alone.removed <= len(COPIED)
     assert not [
         row
         for row in clusters_in(Path(batch_folder(str(tmp_path / "alone")))).values()

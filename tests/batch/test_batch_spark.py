@@ -24,7 +24,7 @@ from tests.batch.batched import LONGEST, MINHASH, Case, Row, by_batch, row_of, s
 from tests.batch.older import CANONICAL, FORM, RULE, halves
 from tests.batch.older import rows as older_rows
 from tests.batch.older import wanted as asked_against
-from tests.batch.on_spark import AS_JSON, NO_SPARK, QUIET, every, same_files, same_said
+from tests.batch.on_spark import NO_SPARK, QUIET, every, same_files, same_said
 from tests.batch.samples import EARLIEST, RULES, chain, hot
 from tests.batch.spotted import spotted
 from tests.pages import DOCS, blocks
@@ -109,29 +109,47 @@ def test_more_joined_documents_than_one_task_holds_take_rounds(
     linked, leaves = numbers[:size], numbers[size:]
     # A chain and a star, of which each pair was found by several blocks.
     pairs = [*pairwise(linked), *((leaves[0], other) for other in leaves[1:])]
-    rows = [(np.array([one]).tobytes(), np.array([other]).tobytes(), 0) for one, other in pairs for _ in range(5)]
-    frame = spark.createDataFrame(draw.sample(rows, len(rows)), "one binary, other binary, changed bigint")
+    frame = spark.createDataFrame(draw.sample(pairs * 5, 5 * len(pairs)), "one bigint, other bigint")
     wanted = {number: min(linked) for number in linked} | {number: min(leaves) for number in leaves}
-    made: list[str] = []
+    stars, rounds = components._stars, [0]
 
-    def noted(frame: Any, step: Any, *given: Any, **named: Any) -> Any:
-        made.append(step.__name__)
-        return mapped(frame, step, *given, **named)
+    def noted(pairs: Any, count: int) -> Any:
+        rounds[0] += 1
+        return stars(pairs, count)
 
-    monkeypatch.setattr(components, "mapped", noted)
+    monkeypatch.setattr(components, "_stars", noted)
     if size > 10:
         spark.sparkContext.setCheckpointDir(str(tmp_path / "kept"))
     # Where a round leaves as many as one task holds, that task does the rest.
-    for most_joined, rounds, last in ((5 * len(pairs), 0, "unite"), (len(pairs), 1, "unite"), (1, 12, "label")):
-        made.clear()
+    for most_joined, least, most in ((5 * len(pairs), 0, 0), (len(pairs), 1, 1), (1, 2, 12)):
+        rounds[0] = 0
         with components.Kept() as kept:
             labels = components.labelled(frame, count, most_joined, kept).collect()
             assert {row["owner"]: row["label"] for row in labels} == wanted
             assert len(labels) == len(wanted)
-        assert made.count("large_star") <= rounds
-        assert made[-1] == last
-    assert made.count("large_star") > 1
+        assert least <= rounds[0] <= most
     assert (tmp_path / "kept").exists() == (size > 10)
+
+
+@every
+def test_the_rounds_of_a_chain_grow_with_its_logarithm(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stars, taken = components._stars, []
+
+    def noted(pairs: Any, count: int) -> Any:
+        taken[-1] += 1
+        return stars(pairs, count)
+
+    monkeypatch.setattr(components, "_stars", noted)
+    for size in (64, 512, 4096):
+        numbers = np.random.default_rng(size).permutation(size).tolist()
+        taken.append(0)
+        with components.Kept() as kept:
+            frame = spark.createDataFrame(list(pairwise(numbers)), "one bigint, other bigint")
+            labels = components.labelled(frame, 2, 1, kept).collect()
+        assert {row["owner"]: row["label"] for row in labels} == dict.fromkeys(range(size), 0)
+    # Eight times the length takes few rounds more.
+    assert taken[0] <= 10
+    assert max(np.diff(taken)) <= 4
 
 
 def flaky(folder: Path) -> Any:
@@ -176,7 +194,7 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     failed = sorted(path.name.partition("-")[0] for path in marks.glob("*.failed"))
     # Files are read for what may be near, and for texts that are too short for it.
     several = ["unite"] * 2 + ["read_labelled"] * 4 + ["read_files"] * 2
-    once = ["block_values", "connect", "group", "read_ids", "same", "share", "verify", "write_files"]
+    once = ["block_values", "connect", "group", "read_ids", "share", "verify", "write_files"]
     assert failed == sorted(several + once)
     assert not list(out.rglob(".*.part"))
 
@@ -205,7 +223,7 @@ def test_the_command_runs_on_spark(
         clustered = answered("cluster", out, "--out", out, *more, *grouped)
         assert clustered.pop("seconds") > 0
         told.append((clustered, {**counts, "out": "", "seconds": 0}))
-    assert same_said(told[1][0], told[0][0], verified_before=True, largest=AS_JSON)
+    assert same_said(told[1][0], told[0][0], verified_before=True)
     assert told[0][1] == told[1][1]
     for path in (tmp_path / "here" / "sketches").iterdir():
         assert path.read_bytes() == (tmp_path / "spark" / "sketches" / path.name).read_bytes()
@@ -309,7 +327,7 @@ def test_a_hot_bucket_costs_as_many_comparisons_and_bytes_as_there_are_documents
     out, before = str(tmp_path / "out"), shuffled_bytes(spark)
     wanted = ClusteringOptions(rule_of(case.form, case.rule), LONGEST, parts=4, permitted=None)
     said = clustering.cluster(spark, out, out, wanted)
-    assert said["buckets"][0]["nodes"] > 500
+    assert said["shared_keys"][0]["texts"] > 500
     assert said["comparisons"] < 20 * len(texts)
     # A key takes 16 bytes, and a sketch some hundred, which travels once.
     assert shuffled_bytes(spark) - before < 2000 * len(texts)

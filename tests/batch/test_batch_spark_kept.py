@@ -33,8 +33,8 @@ from tests.relations.filled import COPIES, forms
 
 pytest.importorskip("pyspark", reason=NO_SPARK)
 
-from indexer.batch.spark import clustering, cutting, tables
-from indexer.batch.spark.deduping import steps
+from indexer.batch.spark import clustering, tables
+from indexer.batch.spark.runner import steps
 
 pytestmark = QUIET
 TIMES = ("out", "batch", "removed_list", "seconds", "reading_seconds")
@@ -130,6 +130,8 @@ def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
     texts |= {"a-misread": texts["f05"].replace("zahl", "zahI").replace("Rechnung", "Rcchnung")}
     # A mail stays beside the text that a rule prefers.
     texts |= {"z-mail.eml": texts["f09"], "z-text.txt": texts["f09"]}
+    # Equal ones of few words go, and of none.
+    texts |= {"s-few": "Thank you", "s-few2": "thank you", "s-none": "12 17 4\n3 8", "s-none2": "12 17 4\n3 8\n"}
     prefers_text = CanonicalRule("source", sources=("*.txt",))
     rows = [
         {"id": name, "text": text, "seen": sorted(texts).index(name), "url": f"https://{name[1:2]}.example/{name}"}
@@ -143,12 +145,15 @@ def test_texts_decide_as_in_one_process(spark: Any, tmp_path: Path) -> None:
     told = clustering.cluster(spark, str(tmp_path / "spark"), str(tmp_path / "spark"), wanted)
     assert same_said(told, said)
     assert same_files(tmp_path / "here", tmp_path / "spark")
-    assert said["removed"] >= 4
+    assert said["removed"] >= 6
     assert said["stays"]["facts differ (forms)"] > 10
     here = {row["id"]: row for path in tmp_path.glob("here/clusters/*") for row in pq.read_table(path).to_pylist()}
     assert {row["origins"] for row in here.values()} >= {1, 2}
     assert here["z-mail.eml"]["stays_for"] == "a mail beside another kind of document"
     assert here["f09"]["duplicate_of"] == "z-text.txt"
+    assert {name: here[name]["duplicate_of"] for name in here if name.startswith("s-")} == {
+        "s-few": None, "s-few2": "s-few", "s-none": None, "s-none2": "s-none",
+    }  # fmt: skip
     documents = spark.createDataFrame(rows).repartition(3)
     made = tables.sketches(documents, source="url", time="seen")
     found = tables.clusters(made, canonical=prefers_text, partitions=2, texts=documents.select("id", "text"))
@@ -171,9 +176,10 @@ def test_passages_are_cut_as_by_one_process(spark: Any, tmp_path: Path) -> None:
     lines = [json.dumps({"id": f"l{each}", "text": f"{shared[each]} {shared[0]}"}) for each in range(4)]
     (tmp_path / "c.jsonl").write_text("\n".join(lines))
     given, asked = [str(tmp_path / name) for name in ("a.parquet", "b.parquet", "c.jsonl")], Cutting(20, least_left=3)
-    counted = cut_passages(given, asked, steps=cutting.steps(spark))
+    here: Any = {"read": steps(spark).read_words, "write": steps(spark).write_cut}
+    counted = cut_passages(given, asked, **here)
     one = cut_passages(given, asked, str(tmp_path / "one"))
-    other = cut_passages(given, asked, str(tmp_path / "other"), steps=cutting.steps(spark))
+    other = cut_passages(given, asked, str(tmp_path / "other"), **here)
     assert one.cut_words > 0 < one.dropped
     assert replace(one, seconds=0) == replace(other, seconds=0) == replace(counted, seconds=0)
     for name in ("a.parquet", "b.parquet"):
@@ -183,4 +189,4 @@ def test_passages_are_cut_as_by_one_process(spark: Any, tmp_path: Path) -> None:
     assert cuts[0].num_rows == one.passages
     assert cuts[0].equals(cuts[1])
     with pytest.raises(UsageError, match="has no column body"):
-        cut_passages(given[:2], Cutting(20, columns=ColumnNames(text="body")), steps=cutting.steps(spark))
+        cut_passages(given[:2], Cutting(20, columns=ColumnNames(text="body")), **here)

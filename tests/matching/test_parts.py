@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import indexer
-from indexer.batch.deduping import dedupe as batch_dedupe
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
 from indexer.clustering.copies import Copies
 from indexer.clustering.prune import Pruning
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
+from indexer.library.batch_options import BatchOutput
+from indexer.library.batches import dedupe as batch_dedupe
 from indexer.library.collection import Collection
 from indexer.library.forms import plan_of
 from indexer.matching.lookups import part_label
@@ -105,7 +106,7 @@ def test_nothing_is_removed_by_a_rule_of_parts(collection: Collection, tmp_path:
         "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in TEXTS.items())
     )
     with pytest.raises(UsageError, match=r"parts|sketches"):
-        batch_dedupe([str(tmp_path / "in.jsonl")], str(tmp_path / "out"), match=rule)
+        batch_dedupe([str(tmp_path / "in.jsonl")], BatchOutput(str(tmp_path / "out")), match=rule)
 
 
 def test_every_one_is_found_but_by_keys_that_very_many_hold(tmp_path: Path) -> None:

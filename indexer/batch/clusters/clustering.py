@@ -6,16 +6,15 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from indexer.batch.clusters.deciding import Decided
-from indexer.batch.clusters.grouping import clusters_of, columns_of
-from indexer.batch.clusters.partitioning import Parts, equal_texts, parts_for, whole
-from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
+from indexer.batch.clusters.deciding import decided
+from indexer.batch.clusters.grouping import FOUND, ClusteringFigures, clusters_of, columns_of
+from indexer.batch.clusters.partitioning import Parts, equal_documents, parts_for, whole
+from indexer.batch.clusters.spilling import OwnerRows
+from indexer.batch.clusters.writing import Counts, RowsBeside, write_clusters
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule
@@ -57,42 +56,42 @@ class ClusteringOptions:
 def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
     """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; returns the figures.
 
-    Memory: 120 bytes a document and its id, and the sketches of a partition or of a larger component. Raises
+    Memory: at most 120 bytes a document and its id, and the sketches of a partition or of a larger component. Raises
     StoreError, and UsageError, also for different texts with one id.
     """
     sketched, inputs, counts = sketched_apart(folder, out, wanted)
-    found, figures = FoundClusters.alone(len(sketched)), ClusteringFigures()
+    figures, against, seconds = ClusteringFigures(), bool(wanted.against), None
     if not wanted.latest:
         sketched.differing.require_none()
-    columns = columns_of(wanted.rule, against=bool(wanted.against))
+    columns = columns_of(wanted.rule, against=against)
     count = wanted.parts or parts_for(sketched.bytes_of(columns), wanted.memory)
-    radius = radius_of(wanted.bound)
-    counts.replaced, counts.differing = int(np.count_nonzero(sketched.without)), sketched.differing.count
-    with finished_in(out) as finish, own_files.temporary_folder(out) as spill:
+    counts.differing = sketched.differing.count
+    how = (wanted.rule, wanted.canonical, radius_of(wanted.bound), wanted.threads)
+    with finished_in(out) as finish, own_files.temporary_folder(out) as folder_of_spill:
+        spill = Path(folder_of_spill)
+        found = OwnerRows(spill, "found", FOUND, len(sketched))
         parts = whole(sketched, columns, wanted.rule)
         if count > 1:
             dealt = Parts(
-                sketched, wanted.rule, count, Path(spill), figures, wanted.memory, wanted.most_grouped, wanted.threads
+                sketched, wanted.rule, count, spill, figures, wanted.memory, wanted.most_grouped, wanted.threads
             )
             parts = dealt.tables(columns)
-        for table, positions in parts:
-            counts.compared += positions.size
-            clusters = clusters_of(
-                table, positions, wanted.rule, wanted.canonical, radius, wanted.threads, arrivals=positions
-            )
-            found.add(clusters)
-            figures.add(ClusteringFigures.of(clusters))
-        for table, positions in equal_texts(sketched, columns):
-            clusters = clusters_of(
-                table, positions, wanted.rule, wanted.canonical, radius, wanted.threads, arrivals=positions, equal=True
-            )
-            found.add(clusters)
-            figures.add(ClusteringFigures.of(clusters))
-        decided = None
+        for equal, tables in ((False, parts), (True, equal_documents(sketched, columns))):
+            for table, owners in tables:
+                counts.compared += 0 if equal else owners.size
+                clusters, more = clusters_of(table, owners, *how, equal=equal)
+                found.add(clusters)
+                figures.add(more)
+        verdicts = None
         if wanted.permitted:
-            decided = Decided(sketched, found, wanted.rule, wanted.permitted, Path(spill), wanted.threads)
-        _write(sketched, found, out, wanted, counts, decided)
-        seconds = decided.seconds if decided else None
+            verdicts, seconds = decided(sketched, found, wanted.rule, wanted.permitted, spill, wanted.threads)
+        for number, path in enumerate(sketched.files):
+            first, end = sketched.offsets[number : number + 2].tolist()
+            judged, gone = verdicts.between if verdicts else None, sketched.without[first:end]
+            rows = RowsBeside(first, found.between, judged, gone, number < sketched.older)
+            target = target_of(sketched, number, out)
+            counts.add(write_clusters(path, target, sketched.form, rules_of(wanted), rows, against=against))
+        remove_stale(sketched, out)
         return finish(said_of(sketched, figures, wanted, counts, inputs, seconds))
 
 
@@ -126,23 +125,6 @@ def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]
         raise StoreError(f"{error.filename or out}: can't be written: {error.strerror or error}") from error
 
 
-def _write(
-    sketched: Sketched,
-    found: FoundClusters,
-    out: str,
-    wanted: ClusteringOptions,
-    counts: Counts,
-    decided: Decided | None,
-) -> None:
-    rows = ClusterRows(found, sketched.without, against=bool(wanted.against), by_sketch=decided is None)
-    for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
-        rows.verdicts = decided.of(number) if decided else None
-        target, is_older = target_of(sketched, number, out), number < sketched.older
-        made = write_clusters(path, target, rows, sketched.form, rules_of(wanted), place=start, is_older=is_older)
-        counts.add(made)
-    remove_stale(sketched, out)
-
-
 def remove_stale(sketched: Sketched, out: str) -> None:
     written = {target_of(sketched, number, out) for number in range(len(sketched.files))}
     for stale in (*Path(out, CLUSTERS).glob("*.parquet"), *Path(out, BEFORE).glob("*.parquet")):
@@ -173,24 +155,16 @@ def said_of(
     inputs: Inputs,
     reading_seconds: float | None,
 ) -> dict[str, Any]:
-    said = {
+    older = sketched.first_new if wanted.against else None
+    return {
         **rules_of(wanted),
+        **asdict(counts),
         "rule": str(wanted.rule),
         "documents": len(sketched) - counts.replaced,
-        "replaced": counts.replaced,
-        "differing": counts.differing,
-        "without_field": counts.without_field,
-        "compared": counts.compared,
-        "kept": counts.kept,
-        "removed": counts.removed,
-        "relations": counts.relations,
-        "lost": counts.lost,
-        "stays": counts.stays,
+        "older": older,
+        **({"new": None, "repeating": None} if older is None else {}),
         "reading_seconds": reading_seconds and round(reading_seconds, 3),
         "unseen": list(inputs.unseen),
         "stale": list(inputs.stale),
         **figures.shown(),
     }
-    if wanted.against:
-        said |= {"older": sketched.first_new, "new": counts.new, "repeating": counts.repeating}
-    return said

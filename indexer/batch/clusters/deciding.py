@@ -1,114 +1,113 @@
-"""Decide on documents of clusters by their texts, in one process."""
+"""Decide on documents of clusters by their texts, read again."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, numbers_of
-from indexer.batch.clusters.judging import NearDocuments, in_blocks, lexicon_of
-from indexer.batch.clusters.rereading import compared_texts, near_in_file
-from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
-from indexer.batch.clusters.writing import FoundClusters
+from indexer.batch.arrow import (
+    arrow,
+    both_digests,
+    column_of,
+    column_of_strings,
+    compute,
+    flags_of,
+    numbers_of,
+    parquet,
+    scalar,
+)
+from indexer.batch.clusters.describing import HEAD_COLUMNS, mail_heads, own_titles
+from indexer.batch.clusters.judging import VERDICTS, NearDocuments, in_blocks, lexicon_of, near_schema, packed_text
+from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, numbers_in, table_of
+from indexer.batch.form import column_name
 from indexer.batch.reading import Sketched
 from indexer.batch.texts import BatchTexts
 from indexer.clustering.relations import Permitted
+from indexer.errors import ExtractionError
 from indexer.matching.rule import MatchRule
-from indexer.model.chunking import chunks_by_size
-from indexer.relations.lexicon import Hashes, Lexicon, known_words
-from indexer.schemes.base import Positions
+from indexer.model.chunking import chunks, chunks_by_size
+from indexer.relations.lexicon import known_words
 
-# Files of clusters whose verdicts are held at once are one of so many parts.
-_PARTS = 64
-_WORDS_AT_ONCE, _ROWS_AT_ONCE = 1 << 22, 1 << 18
+_WORDS_AT_ONCE, _OWNERS_AT_ONCE = 1 << 22, 1 << 20
+# The columns of FOUND that are needed for it.
+_FOUND = ["owner", "component", "rank", "stand_in", "near_similarity", "is_read"]
+_ROWS, _AT_ONCE, _CHARACTERS = 1 << 14, 1024, 1 << 23
+
+Text = str | ExtractionError | None
 
 
-class Decided:
-    """The verdicts on documents that repeat another one, by file; `seconds` is the time for reading texts.
+def decided(
+    sketched: Sketched, found: OwnerRows, rule: MatchRule, permitted: Permitted, spill: Path, jobs: int
+) -> tuple[OwnerRows, float]:
+    """The verdicts on documents that repeat another one, and the seconds for reading texts.
 
     Memory: the sketches, the id and 100 bytes of each document near others, and the verdicts of some files.
     """
-
-    def __init__(
-        self,
-        sketched: Sketched,
-        found: FoundClusters,
-        rule: MatchRule,
-        permitted: Permitted,
-        spill: Path,
-        jobs: int,
-    ) -> None:
-        self._sketched, self._last = sketched, len(sketched.files)
-        dealt, begin = SpillFiles(spill, "verdicts"), time.monotonic()
-        with NearDocuments(rule, spill) as given:
-            for batch in _read(sketched, found, rule, jobs):
-                given.add(batch)
-            self.seconds, near = time.monotonic() - begin, given.ready()
-            verdicts = near.verdicts(permitted, _lexicon(near.words(), spill))
-            for some in chunks_by_size(verdicts, _ROWS_AT_ONCE, lambda batch: int(batch.num_rows), _ROWS_AT_ONCE):
-                self._deal(arrow.Table.from_batches(some), dealt)
-        self._parts = dealt.read()
-        self._known: tuple[int, Any] = -1, None
-
-    def _deal(self, verdicts: Any, dealt: SpillFiles) -> None:
-        part = self._part(self._files_of(numbers_of(verdicts["owner"].combine_chunks())))
-        for number in np.unique(part).tolist():
-            dealt.add(number, verdicts.filter(column_of(part == number)))
-
-    def of(self, number: int) -> Any:
-        wanted = int(self._part(np.array([number]))[0])
-        while self._known[0] < wanted:
-            self._known = next(self._parts, (_PARTS, None))
-        part, table = self._known
-        if part != wanted:
-            return None
-        owners = numbers_of(table["owner"].combine_chunks())
-        inside = np.flatnonzero(self._files_of(owners) == number)
-        return table.take(column_of(inside[np.argsort(owners[inside])])).combine_chunks()
-
-    def _files_of(self, places: Positions) -> Positions:
-        return np.asarray(np.searchsorted(self._sketched.offsets, places, side="right") - 1, dtype=np.int64)
-
-    def _part(self, files: Positions) -> Positions:
-        return files * min(_PARTS, self._last) // self._last
-
-
-def _read(sketched: Sketched, found: FoundClusters, rule: MatchRule, jobs: int) -> Iterator[Any]:
-    owners = np.arange(len(sketched))
-    judged, read = compared_texts(owners, found.stand_in, found.identical)
-    with BatchTexts(jobs) as reader:
+    verdicts, begin = OwnerRows(spill, "verdicts", VERDICTS, len(sketched)), time.monotonic()
+    with NearDocuments(rule, spill) as given, BatchTexts(jobs) as reader:
         for number, path in enumerate(sketched.files):
             first, end = sketched.offsets[number : number + 2].tolist()
-            inside = first + np.flatnonzero(judged[first:end])
-            if inside.size:
-                described = _described(found, inside, first, stays=number < sketched.older)
-                yield from near_in_file(path, described, read[inside], rule, reader)
+            starts = range(first, end, _OWNERS_AT_ONCE)
+            parts = (found.between(start, min(end, start + _OWNERS_AT_ONCE)) for start in starts)
+            rows = [part.filter(part["is_read"].is_valid()).select(_FOUND) for part in parts]
+            if rows:
+                stays = number < sketched.older
+                for batch in near_in_file(path, arrow.concat_tables(rows), first, rule, reader, stays=stays):
+                    given.add(batch)
+        seconds, near = time.monotonic() - begin, given.ready()
+        blocks, components = SpillFiles(spill, "words"), 0
+        for count, some in in_blocks(near.words(), _WORDS_AT_ONCE):
+            components += count
+            for block, inside in some:
+                blocks.add(block, table_of(word=inside.view(np.int64)))
+        counted = (known_words(numbers_in(table, "word")[0].view(np.uint64)) for _, table in blocks.read())
+        for batch in near.verdicts(permitted, lexicon_of(counted, components)):
+            verdicts.add(batch)
+    return verdicts, seconds
 
 
-def _described(found: FoundClusters, inside: Positions, first: int, *, stays: bool) -> Any:
-    arrays = {
-        "place": inside - first,
-        "owner": inside,
-        "component": found.component[inside],
-        "rank": found.ranks[inside],
-        "stand_in": found.stand_in[inside],
-        "similarity": found.to_kept[inside],
-        "stays": np.full(inside.size, stays),
+def near_in_file(
+    path: Path, rows: Any, first: int, rule: MatchRule, reader: BatchTexts, *, stays: bool
+) -> Iterator[Any]:
+    """The documents of a file that are decided on, in NEAR, by their rows of FOUND; its first owner is `first`."""
+    if not rows.num_rows:
+        return
+    owners, asked = (numbers_of(rows["owner"].combine_chunks()), flags_of(rows["is_read"].combine_chunks()))
+    places = owners - first
+    described = {
+        **{name: rows[name].combine_chunks() for name in ("owner", "component", "rank", "stand_in")},
+        "similarity": compute.coalesce(rows["near_similarity"].combine_chunks(), scalar(0.0)),
+        "stays": column_of(np.full(owners.size, stays)),
     }
-    columns = {name: column_of(each) for name, each in arrays.items()}
-    columns["stand_in"] = column_of(arrays["stand_in"], arrays["stand_in"] < 0)
-    return arrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    described = arrow.RecordBatch.from_arrays(list(described.values()), names=list(described))
+    known = parquet.read_table(
+        path, columns=["id", *HEAD_COLUMNS, "text_digest", "read_digest", *map(column_name, rule.schemes)]
+    )
+    known = known.take(column_of(places)).combine_chunks()
+    for some in chunks(np.flatnonzero(~asked).tolist(), _ROWS):
+        yield _rows(described, known, some, [None] * len(some), rule)
+    read = np.flatnonzero(asked)
+    digests = dict(zip(places[read].tolist(), known["text_digest"].take(column_of(read)).to_pylist(), strict=True))
+    texts = reader.read(path, places[read], digests) if read.size else ()
+    for page in chunks_by_size(texts, _AT_ONCE, lambda pair: len(str(pair[1])), _CHARACTERS):
+        at = np.searchsorted(places, [place for place, _ in page]).tolist()
+        yield _rows(described, known, at, [text for _, text in page], rule)
 
 
-def _lexicon(words: Iterable[Hashes], spill: Path) -> Lexicon:
-    blocks, components = SpillFiles(spill, "words"), 0
-    for count, some in in_blocks(words, _WORDS_AT_ONCE):
-        components += count
-        for number, inside in some:
-            blocks.add(number, table_of(word=inside.view(np.int64)))
-    counted = (known_words(numbers_in(table, "word")[0].view(np.uint64)) for _, table in blocks.read())
-    return lexicon_of(counted, components)
+def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], rule: MatchRule) -> Any:
+    taken = column_of(np.array(at, dtype=np.int64))
+    sketches, said = known.take(taken).combine_chunks(), described.take(taken)
+    columns = {name: said[name] for name in said.schema.names} | {"id": sketches["id"].combine_chunks()}
+    columns |= {"mail": mail_heads(sketches), "title": own_titles(sketches)}
+    columns["digest"] = both_digests(sketches["text_digest"], sketches["read_digest"])
+    packed = [packed_text(text) if isinstance(text, str) else None for text in texts]
+    columns["text"] = arrow.array(packed, arrow.binary())
+    why = [(text.detail or text.reason) if isinstance(text, ExtractionError) else None for text in texts]
+    columns["unread"] = column_of_strings([each and each.encode("utf-8", "backslashreplace").decode() for each in why])
+    columns |= {name: sketches[name].combine_chunks() for name in map(column_name, rule.schemes)}
+    schema = near_schema(rule)
+    return arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

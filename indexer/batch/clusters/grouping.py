@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from indexer.batch.arrow import (
     arrow,
     bytes_of,
     column_of,
+    column_of_names,
+    column_of_strings,
     compute,
     flags_of,
     integers_of,
@@ -24,6 +26,7 @@ from indexer.batch.arrow import (
     numbers_of,
     present_in,
     scalar,
+    schema_of,
 )
 from indexer.batch.clusters.describing import ids_of, mail_heads, origins_of, ranks_by_version, ranks_in, versions_in
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
@@ -43,6 +46,10 @@ from indexer.schemes.base import Positions, Sketches
 from indexer.stores.sketches import Found
 
 SPREAD_BITS = 24
+EQUAL_COLUMNS = ("short", "text_digest")
+"""The columns that `equal_keys` takes."""
+_DESCRIBED = ("id", "source", "title", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
+_SHOWN = 10
 # Documents that are compared at once, unless one component or bucket has more.
 _TOGETHER = 1 << 16
 
@@ -58,7 +65,7 @@ def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
 
 
 def found_by(rule: MatchRule) -> list[str]:
-    names = ["short", "tokens", "text_digest", *(column_name(family) for family in rule.schemes)]
+    names = ["short", *(column_name(family) for family in rule.schemes)]
     return names + [f"{column_name(family)}_keys" for family in keyed(rule)]
 
 
@@ -82,9 +89,10 @@ def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
     return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)
 
 
-def only_equal(batch: Any) -> npt.NDArray[np.bool_]:
-    there = present_in(batch["text_digest"]) & flags_of(batch["short"])
-    return np.asarray(there & (numbers_of(batch["tokens"]) > 0), dtype=np.bool_)
+def equal_keys(batch: Any) -> Any:
+    """Equal bytes for documents that repeat each other although they are too short to be compared, null for others."""
+    digests = compute.cast(batch["text_digest"], arrow.binary())
+    return compute.if_else(batch["short"], digests, arrow.nulls(1, arrow.binary())[0])
 
 
 def _simhashes(column: Any) -> Ragged:
@@ -94,196 +102,200 @@ def _simhashes(column: Any) -> Ragged:
     return Ragged(values.view(np.uint8), offsets)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupedClusters:
-    """The clusters of documents near others: document `positions[i]` is in number `of[i]`.
+FOUND = schema_of(
+    "owner int64, id string, cluster string, is_canonical bool, similarity double, size int64, origins int64, "
+    "canonical string, before string, to_before double, near_to string, near_similarity double, stand_in int64, "
+    "version int64, is_latest bool, component int64, rank int64, is_read bool"
+)
+"""Documents near others, by their `owner`, a number of each, in the columns of files of clusters, and in others.
 
-    A cut component may leave a cluster of one document. `similarity` is to the canonical document (0 to 1), `canonical`
-    marks this one. For each cluster: `ids`, `names` of the canonical documents, `sizes`, `origins` (at most
-    MOST_ORIGINS), and `before`, its first older document by the canonical rule (None for none); `to_before` is the
-    similarity to it, else NaN.
+`before` is the first older document of the cluster by the canonical rule, at `to_before`. The `stand_in` is the owner
+of `near_to`. Documents near directly or through others share a `component`, and `rank` is their order in it, kept older
+ones first. `is_read` says if the text is compared to decide on documents, null where none is decided on.
+"""
 
-    `repeats[i]` is the place in `kept`, ids of kept documents, of the near document it is removed for, with the
-    similarity `to_kept`; -1 and NaN for a kept one. `stand_in[i]` is the position of the same document, -1 for none;
-    `identical[i]` says that their texts are known to be equal. `version[i]` is the ordinal among its versions, from 1,
-    the oldest, on, and 0 if unknown; `latest[i]` marks the latest. Documents near directly or through others share a
-    `component`, and `ranks` is their order in it, kept older ones first.
 
-    `split` components were cut, in `unordered` clusters the canonical rule needs an unknown order of versions,
-    `comparisons` pairs were compared. The largest `buckets` and `components` are as in
-    `indexer.clustering.grouping.Groups`.
+@dataclass(slots=True)
+class ClusteringFigures:
+    """The figures of the clusters of some partitions: `split` components were cut, in `unordered` clusters the
+    canonical rule needs an unknown order of versions. The largest `buckets` and `components` are as in
+    `indexer.clustering.grouping.Groups`; the distribution over partitions changes only their comparisons.
     """
 
-    positions: Positions
-    of: Positions
-    similarity: npt.NDArray[np.float64]
-    canonical: npt.NDArray[np.bool_]
-    ids: list[str]
-    names: list[str]
-    sizes: list[int]
-    origins: list[int]
-    before: list[str | None]
-    to_before: npt.NDArray[np.float64]
-    repeats: Positions
-    to_kept: npt.NDArray[np.float64]
-    kept: list[str]
-    stand_in: Positions
-    identical: npt.NDArray[np.bool_]
-    version: Positions
-    latest: npt.NDArray[np.bool_]
-    component: Positions
-    ranks: Positions
-    split: int
-    unordered: int
-    comparisons: int
-    buckets: list[dict[str, Any]]
-    components: list[dict[str, Any]]
+    clusters: int = 0
+    clustered: int = 0
+    largest: int = 0
+    split: int = 0
+    unordered: int = 0
+    comparisons: int = 0
+    buckets: list[dict[str, Any]] = field(default_factory=list)
+    components: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, other: ClusteringFigures) -> None:
+        self.largest = max(self.largest, other.largest)
+        for name in ("clusters", "clustered", "split", "unordered", "comparisons"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        buckets, components = _whole([*self.buckets, *other.buckets]), [*self.components, *other.components]
+        self.buckets = sorted(buckets, key=lambda one: (-one["nodes"], one["digest"], one["scheme"]))[:_SHOWN]
+        self.components = sorted(components, key=lambda one: (-one["documents"], one["digest"]))[:_SHOWN]
+
+    def shown(self) -> dict[str, Any]:
+        said = asdict(self)
+        for name, listed in (("shared_keys", "buckets"), ("chains", "components")):
+            said[name] = [
+                {"texts" if key == "nodes" else key: each for key, each in one.items() if key not in ("digest", "key")}
+                for one in said.pop(listed)
+            ]
+        return said
+
+
+def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    by_key: dict[tuple[str, int], dict[str, Any]] = {}
+    for one in sorted(buckets, key=lambda one: -one["nodes"]):
+        known = by_key.setdefault((one["scheme"], one["key"]), {**one, "comparisons": 0})
+        known["comparisons"] += one["comparisons"]
+    return by_key.values()
 
 
 def clusters_of(
     table: Any,
-    positions: Positions,
+    owners: Positions,
     rule: MatchRule,
     canonical: CanonicalRule,
     radius: float | None,
     threads: int,
     *,
-    arrivals: Positions | None = None,
+    by_arrival: bool = True,
     equal: bool = False,
-) -> GroupedClusters:
-    """The clusters of documents the rule compares, rows of a table of sketches, numbered by their `positions`.
+) -> tuple[Any, ClusteringFigures]:
+    """The clusters of documents the rule compares, in FOUND, and their figures; `table` has their sketches.
 
-    With `equal` they are documents too short to be compared: equal texts repeat one of them, and all are alone, as in a
-    store.
+    With `equal` they are documents too short to be compared: those of one `label` are equal and repeat one of them, and
+    all are alone, as in a store.
 
     They equal `indexer.clustering.clusters.cluster` if all documents that may be near are among them. Of equally
-    preferred documents the lower number in `arrivals` comes first, without it the lower id.
+    preferred documents the lower owner comes first, unless `by_arrival` is false: then the lower id.
     """
     nodes = equal_nodes(table, rule) if equal else nodes_in(table, rule)
     comparison = Comparer(rule, nodes.payloads)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
-    whole = grouped.whole[nodes.node_of]
-    members = np.flatnonzero(np.bincount(whole)[whole] > 1) if whole.size else whole
-    rows = table.select(_described_by(table)).take(column_of(members)).combine_chunks()
-    ranks = ranks_in(rows, canonical, None if arrivals is None else arrivals[members])
-    labels = grouped.labels[nodes.node_of[members]]
-    placed, unordered = versions_in(rows, labels), 0
-    if canonical.by_version:
-        ranks, unordered = ranks_by_version(placed, labels, ranks, newest=canonical.kind == "newest")
-    versions = [placed.get(place, (0, 0, True)) for place in range(members.size)]
-    order = np.lexsort((ranks, labels))
-    members, ranks, labels, rows = members[order], ranks[order], labels[order], _batch(rows.take(column_of(order)))
-    fresh = np.ones(members.size, dtype=np.bool_)
-    fresh[1:] = labels[1:] != labels[:-1]
-    starts, numbers = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+    members, rows, ranks, numbers, unordered = _in_order(
+        table, owners, nodes, grouped, canonical, by_arrival=by_arrival
+    )
+    whole, sizes = grouped.whole[nodes.node_of[members]], np.bincount(numbers)
+    fresh = np.diff(numbers, prepend=-1) > 0
+    starts, number = np.flatnonzero(fresh), column_of(numbers)
     similarity = _similarity(nodes, comparison, members[starts][numbers], members)
     similarity[starts] = 1.0
-    older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
-    before, to_before = _first_older(nodes, comparison, rows, members, numbers)
-    there, stayed = np.arange(members.size), np.zeros(members.size, dtype=np.bool_)
-    if older is not None:
+    there, stayed, older = np.arange(members.size), np.zeros(members.size, dtype=np.bool_), None
+    if OLDER_CLUSTER in rows.schema.names:
+        older = rows[OLDER_CLUSTER]
         # Of new documents, whose value is null, it is anything.
         stayed = present_in(older) & flags_of(rows[OLDER_KEEP])
         there = np.flatnonzero(stayed | ~present_in(older))
     # What an older batch kept comes first, whatever the canonical rule prefers.
     ranks = ranks - np.where(stayed, members.size, 0)
-    repeats, to_kept, kept, stand_in = _chosen(nodes, comparison, grouped, members, ranks, there, threads)
-    chosen = np.flatnonzero(stand_in >= 0)
-    identical = np.zeros(members.size, dtype=np.bool_)
-    identical[chosen] = _same_texts(table, members[chosen], stand_in[chosen])
-    # Whichever documents are in a table, the first of a component names it.
-    _, component = np.unique(grouped.whole[nodes.node_of[members]], return_inverse=True)
-    heads = np.full(component.max(initial=-1) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(heads, component, positions[members])
-    made = GroupedClusters(
-        positions[members],
-        numbers,
-        similarity,
-        fresh,
-        ids_of(rows, starts, older),
-        rows["id"].take(column_of(starts)).to_pylist(),
-        np.bincount(numbers).tolist(),
-        origins_of(rows["source"], numbers),
-        before,
-        to_before,
-        repeats,
-        to_kept,
-        kept,
-        np.where(stand_in >= 0, positions[stand_in], -1),
-        identical,
-        np.array([ordinal for _, ordinal, _ in versions], dtype=np.int64)[order],
-        np.array([latest for *_, latest in versions], dtype=np.bool_)[order],
-        heads[component],
-        ranks,
-        grouped.split,
-        unordered,
-        comparison.compared,
-        with_example(nodes, grouped.buckets),
-        with_example(nodes, grouped.components),
-    )
-    return _each_alone(made, rows["id"]) if equal else made
-
-
-def _each_alone(found: GroupedClusters, names: Any) -> GroupedClusters:
-    count, ids = found.positions.size, names.to_pylist()
-    yes = np.ones(count, dtype=np.bool_)
-    return replace(
-        found, of=np.arange(count), similarity=np.ones(count), canonical=yes, latest=yes, names=ids, sizes=[1] * count,
-        origins=[1] * count, before=[None] * count, to_before=np.full(count, np.nan), version=np.zeros_like(found.of),
-        ids=[name.decode("ascii") for name in cluster_ids(joined_of(names)).tolist()],
+    choice = choose(nodes, comparison, grouped.whole, members[there], ranks[there], threads=threads)
+    stand_in, to_kept = members.copy(), np.zeros(members.size)
+    stand_in[there] = choice.of
+    repeating = stand_in != members
+    to_kept[there] = np.round(choice.similarity, 4)
+    columns = {
+        "owner": column_of(owners[members]),
+        "id": rows["id"],
+        "cluster": column_of_strings(ids_of(rows, starts, older)).take(number),
+        "is_canonical": column_of(fresh),
+        "similarity": column_of(similarity),
+        "size": column_of(sizes[numbers]),
+        "origins": column_of(np.array(origins_of(rows["source"], numbers), dtype=np.int64)[numbers]),
+        "canonical": rows["id"].take(column_of(starts)).take(number),
+        **_first_older(nodes, comparison, rows, older, members, numbers),
+        "near_to": table["id"].take(column_of(stand_in, ~repeating)),
+        "near_similarity": column_of(to_kept, ~repeating),
+        "stand_in": column_of(owners[stand_in], ~repeating),
+        **{name: rows[name] for name in ("version", "is_latest")},
+        # Whichever documents are in a table, the first of a component names it.
+        "component": column_of(_least(whole, owners[members])),
+        "rank": column_of(ranks),
+        "is_read": _is_read(table, members, stand_in, repeating),
+    }
+    several = sizes[sizes > 1]
+    figures = ClusteringFigures(
+        several.size, int(several.sum()), int(several.max(initial=0)), grouped.split, unordered, comparison.compared,
+        with_example(nodes, grouped.buckets), with_example(nodes, grouped.components),
     )  # fmt: skip
+    if equal:
+        columns |= _alone(rows["id"])
+        figures = replace(figures, clusters=0, clustered=0, largest=0)
+    flat = (each.combine_chunks() if isinstance(each, arrow.ChunkedArray) else each for each in columns.values())
+    made = [column.cast(field.type) for column, field in zip(flat, FOUND, strict=True)]
+    return arrow.RecordBatch.from_arrays(made, schema=FOUND), figures
+
+
+def _in_order(
+    table: Any, owners: Positions, nodes: Nodes, grouped: Groups, canonical: CanonicalRule, *, by_arrival: bool
+) -> tuple[Positions, Any, Positions, Positions, int]:
+    """The documents near others, cluster by cluster and by preference: their places in the table, what describes them,
+    their ranks, and the numbers of their clusters; then how many of these are `unordered`.
+    """
+    whole = grouped.whole[nodes.node_of]
+    members = np.flatnonzero(np.bincount(whole)[whole] > 1) if whole.size else whole
+    rows = table.select([name for name in _DESCRIBED if name in table.schema.names]).take(column_of(members))
+    rows, labels = rows.combine_chunks(), grouped.labels[nodes.node_of[members]]
+    ranks, unordered = ranks_in(rows, canonical, owners[members] if by_arrival else None), 0
+    placed = versions_in(rows, labels)
+    if canonical.by_version:
+        ranks, unordered = ranks_by_version(placed, labels, ranks, newest=canonical.kind == "newest")
+    order = np.lexsort((ranks, labels))
+    versions = [placed.get(place, (0, 0, True)) for place in range(members.size)]
+    ordinal, latest = (np.array([each[at] for each in versions], dtype=np.int64) for at in (1, 2))
+    rows = rows.append_column("version", column_of(ordinal, ordinal == 0))
+    rows = rows.append_column("is_latest", column_of(latest > 0)).take(column_of(order)).combine_chunks()
+    [*batches] = rows.to_batches()
+    known = batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=rows.schema)
+    return members[order], known, ranks[order], np.unique(labels[order], return_inverse=True)[1], unordered
+
+
+def _alone(ids: Any) -> dict[str, Any]:
+    ones = np.ones(len(ids), dtype=np.int64)
+    names = column_of_names(cluster_ids(joined_of(ids)), ones == 0)
+    yes, count = column_of(ones > 0), column_of(ones)
+    none = {name: arrow.nulls(len(ids), FOUND.field(name).type) for name in ("version", "before", "to_before")}
+    alone = {"cluster": names, "canonical": ids, "is_canonical": yes, "is_latest": yes, "size": count, "origins": count}
+    return {**alone, **none, "similarity": column_of(ones.astype(np.float64))}
 
 
 def _first_older(
-    nodes: Nodes, comparison: Comparer, rows: Any, members: Positions, numbers: Positions
-) -> tuple[list[str | None], npt.NDArray[np.float64]]:
-    count = int(numbers.max(initial=-1)) + 1
-    older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
+    nodes: Nodes, comparison: Comparer, rows: Any, older: Any, members: Positions, numbers: Positions
+) -> dict[str, Any]:
     known = np.flatnonzero(present_in(older)) if older is not None else members[:0]
     clusters, at = np.unique(numbers[known], return_index=True)
-    first = np.full(count, -1, dtype=np.int64)
-    first[clusters] = members[known[at]]
-    similarity, near_older = np.full(members.size, np.nan), np.flatnonzero(first[numbers] >= 0)
-    similarity[near_older] = _similarity(nodes, comparison, first[numbers[near_older]], members[near_older])
-    names: list[str | None] = [None] * count
-    for number, name in zip(clusters.tolist(), rows["id"].take(column_of(known[at])).to_pylist(), strict=True):
-        names[number] = name
-    return names, similarity
+    first = np.full(members.size, -1, dtype=np.int64)
+    first[clusters] = known[at]
+    place, similarity = first[numbers], np.zeros(members.size)
+    near = place >= 0
+    similarity[near] = _similarity(nodes, comparison, members[place[near]], members[near])
+    return {"before": rows["id"].take(column_of(place, ~near)), "to_before": column_of(similarity, ~near)}
 
 
-def _described_by(table: Any) -> list[str]:
-    wanted = ("id", "source", "title", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
-    return [name for name in wanted if name in table.schema.names]
+def _least(labels: Positions, owners: Positions) -> Positions:
+    _, number = np.unique(labels, return_inverse=True)
+    least = np.full(number.max(initial=-1) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, number, owners)
+    return np.asarray(least[number], dtype=np.int64)
 
 
-def _batch(table: Any) -> Any:
-    [*batches] = table.combine_chunks().to_batches()
-    return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
+def _is_read(table: Any, members: Positions, stand_in: Positions, repeating: npt.NDArray[np.bool_]) -> Any:
+    differing = repeating.copy()
+    differing[repeating] = ~_same_texts(table, members[repeating], stand_in[repeating])
+    judged, read = (those | np.isin(members, stand_in[those]) for those in (repeating, differing))
+    return column_of(read, ~judged)
 
 
 def _similarity(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
     if not left.size:
         return np.empty(0)
     return np.asarray(np.round(np.maximum(similar_documents(nodes, comparison, left, right), 0.0), 4), dtype=np.float64)
-
-
-def _chosen(
-    nodes: Nodes,
-    comparison: Comparer,
-    grouped: Groups,
-    members: Positions,
-    ranks: Positions,
-    there: Positions,
-    threads: int,
-) -> tuple[Positions, npt.NDArray[np.float64], list[str], Positions]:
-    choice = choose(nodes, comparison, grouped.whole, members[there], ranks[there], threads=threads)
-    gone = np.flatnonzero(choice.of != members[there])
-    kept, place_of = np.unique(choice.of[gone], return_inverse=True)
-    repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
-    repeats[there[gone]], to_kept[there[gone]] = place_of, np.round(choice.similarity[gone], 4)
-    stand_in = np.full(members.size, -1, dtype=np.int64)
-    stand_in[there[gone]] = choice.of[gone]
-    return repeats, to_kept, [ref.id for ref in nodes.refs.take(kept)], stand_in
 
 
 def _same_texts(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
@@ -327,8 +339,9 @@ def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
     for batch in table.to_batches():
         ids = joined_of(batch["id"])
         refs.extend_packed(bytes(ids.data), ids.ends.astype(np.int64))
-    digests = Ragged.of_bytes(table["text_digest"].to_pylist())
-    nodes = nodes_of_sketches(rule, refs, {"": Sketches(digests, Ragged.of_integers([()] * len(digests)))})
+    labels = numbers_of(table["label"].combine_chunks())
+    same = Ragged.of_matrix(np.ascontiguousarray(labels).view(np.uint8).reshape(-1, 8))
+    nodes = nodes_of_sketches(rule, refs, {"": Sketches(same, Ragged.of_integers([()] * len(same)))})
     none = Sketches(Ragged.of_bytes([b""] * len(nodes)), Ragged.of_integers([()] * len(nodes)))
     return replace(nodes, sketches=dict.fromkeys(rule.schemes, none))
 

@@ -21,6 +21,7 @@ from indexer.batch.arrow import (
     flags_of,
     numbers_of,
     present_in,
+    schema_of,
 )
 from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name
@@ -42,21 +43,9 @@ from indexer.schemes.base import Positions
 from indexer.text.digests import with_title
 from indexer.text.words import words_of
 
-NEAR = arrow.schema(
-    [
-        ("owner", arrow.int64()),
-        ("id", arrow.string()),
-        ("component", arrow.int64()),
-        ("rank", arrow.int64()),
-        ("stand_in", arrow.int64()),
-        ("similarity", arrow.float64()),
-        ("stays", arrow.bool_()),
-        ("mail", arrow.string()),
-        ("title", arrow.string()),
-        ("digest", arrow.binary()),
-        ("text", arrow.binary()),
-        ("unread", arrow.string()),
-    ]
+NEAR = schema_of(
+    "owner int64, id string, component int64, rank int64, stand_in int64, similarity double, stays bool, mail string, "
+    "title string, digest binary, text binary, unread string"
 )
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
@@ -64,20 +53,12 @@ NEAR = arrow.schema(
 is a mail, in JSON. `title` is empty for mails, and if it is the name of a file. `digest` has both digests. `text` is
 compressed, null where none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
 """
-VERDICTS = arrow.schema(
-    [
-        ("owner", arrow.int64()),
-        ("id", arrow.string()),
-        ("keep", arrow.bool_()),
-        ("duplicate_of", arrow.string()),
-        ("duplicate_similarity", arrow.float64()),
-        ("relation", arrow.string()),
-        ("evidence", arrow.string()),
-        ("lost", arrow.int64()),
-        ("stays_for", arrow.string()),
-    ]
+VERDICTS = schema_of(
+    "owner int64, id string, keep bool, duplicate_of string, duplicate_similarity double, relation string, "
+    "evidence string, lost int64, stays_for string"
 )
 """The decisions on documents that repeat another one, in columns of files of clusters."""
+_TEXT = NEAR.get_field_index("text")
 _WORDS_AT_ONCE = 1 << 22
 # The digits of the first of both digests.
 _DIGEST = 2 * DIGEST_BYTES
@@ -135,12 +116,8 @@ class NearDocuments:
         self._rows.append(batch.select([name for name in batch.schema.names if name != "text"]))
 
     def ready(self) -> _NearRows:
-        table = arrow.Table.from_batches(self._rows, schema=_without_text(self._rule))
+        table = arrow.Table.from_batches(self._rows, schema=near_schema(self._rule).remove(_TEXT))
         return _NearRows(self._rule, table.combine_chunks(), np.concatenate(self._ends), self._file)
-
-
-def _without_text(rule: MatchRule) -> Any:
-    return arrow.schema([field for field in near_schema(rule) if field.name != "text"])
 
 
 class _NearRows:

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of
+from indexer.batch.arrow import arrow, column_of, present_in
 from indexer.batch.clusters.blocking import connected, finder_blocks, finder_key_blocks
-from indexer.batch.clusters.grouping import compared, found_by, only_equal, partitions, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import (
+    EQUAL_COLUMNS,
+    ClusteringFigures,
+    compared,
+    equal_keys,
+    found_by,
+    partitions,
+    sketches_of,
+    whole_runs,
+)
 from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
 from indexer.batch.clusters.verifying import shared, verified, verified_by
-from indexer.batch.clusters.writing import ClusteringFigures
 from indexer.batch.reading import Sketched
 from indexer.core.components import Components
 from indexer.errors import UsageError
@@ -47,20 +55,22 @@ def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterat
         yield arrow.Table.from_batches(tables), np.concatenate(places)
 
 
-def equal_texts(sketched: Sketched, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
-    places, digests = [np.empty(0, dtype=np.int64)], [b""]
-    for place, batch in sketched.batches(["short", "tokens", "text_digest"]):
-        inside = np.flatnonzero(only_equal(batch) & ~sketched.without[place : place + batch.num_rows])
+def equal_documents(sketched: Sketched, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
+    places, keys = [np.empty(0, dtype=np.int64)], [b""]
+    for place, batch in sketched.batches(EQUAL_COLUMNS):
+        known = equal_keys(batch)
+        inside = np.flatnonzero(present_in(known) & ~sketched.without[place : place + batch.num_rows])
         places.append(place + inside)
-        digests += batch["text_digest"].take(column_of(inside)).to_pylist()
-    _, number, counts = np.unique(np.array(digests[1:], dtype=object), return_inverse=True, return_counts=True)
-    wanted = np.concatenate(places)[counts[number] > 1]
+        keys += known.take(column_of(inside)).to_pylist()
+    _, number, counts = np.unique(np.array(keys[1:], dtype=object), return_inverse=True, return_counts=True)
+    several = counts[number] > 1
+    wanted = np.concatenate(places)[several]
     if wanted.size:
         tables = []
         for place, batch in sketched.batches(columns):
             start, end = np.searchsorted(wanted, (place, place + batch.num_rows))
             tables.append(batch.take(column_of(wanted[start:end] - place)))
-        yield arrow.Table.from_batches(tables), wanted
+        yield arrow.Table.from_batches(tables).append_column("label", column_of(number[several])), wanted
 
 
 class Parts:

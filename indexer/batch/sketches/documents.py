@@ -9,22 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import NO_TEXT, arrow, column_of, column_of_strings, compute, flags_of, repeated, scalar
+from indexer.batch.arrow import (
+    NO_TEXT,
+    arrow,
+    column_of,
+    column_of_strings,
+    compute,
+    flags_of,
+    repeated,
+    scalar,
+    schema_of,
+)
 from indexer.ingest.readers.base import BadEntry, ColumnNames, ReaderOptions, json_text, value_at
 from indexer.ingest.readers.tables import plain_value, row_entry
 from indexer.model import REASON_KEY, with_declared
 from indexer.model.times import time_keys
 
-DOCUMENTS: Any = arrow.schema(
-    [
-        ("id", arrow.string()),
-        ("row", arrow.int64()),
-        ("text", arrow.string()),
-        ("title", arrow.string()),
-        ("source", arrow.string()),
-        ("time", arrow.string()),
-        ("metadata", arrow.string()),
-    ]
+DOCUMENTS: Any = schema_of(
+    "id string, row int64, text string, title string, source string, time string, metadata string"
 )
 """The columns that `indexer.batch.sketches.kernels.sketched` takes."""
 

@@ -200,7 +200,7 @@ def _alone(documents: Any, making: Making) -> list[SketchedRow]:
     items = [
         Item(
             Input(each["id"], each["source"], "", each["text"].encode(), "text", each["title"],
-                  _metadata_of(each), number=each["row"]),
+                  json.loads(each["metadata"] or "{}"), number=each["row"]),
             each["text"].encode(), "", "text",
         )
         for each in documents.to_pylist()
@@ -210,10 +210,6 @@ def _alone(documents: Any, making: Making) -> list[SketchedRow]:
             sketched_one(outcome, making.form, items[place].data)
             for place, outcome in enumerate(reading.outcomes(items))
         ]
-
-
-def _metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    return json.loads(document["metadata"]) if document["metadata"] else {}
 
 
 def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"") -> SketchedRow:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, column_of_strings, compute, flags_of, numbers_of, present_in
+from indexer.batch.arrow import arrow, column_of, column_of_strings, numbers_of, schema_of
 from indexer.batch.clusters.clustering import (
     ClusteringOptions,
     finished_in,
@@ -21,13 +20,13 @@ from indexer.batch.clusters.clustering import (
     sketched_apart,
     target_of,
 )
-from indexer.batch.clusters.grouping import columns_of, compared, found_by
+from indexer.batch.clusters.grouping import FOUND, ClusteringFigures, columns_of, compared, found_by
 from indexer.batch.clusters.judging import VERDICTS
-from indexer.batch.clusters.writing import ClusteringFigures, ClusterRows, Counts, FoundClusters, write_clusters
+from indexer.batch.clusters.writing import Counts, RowsBeside, RowsBetween, write_clusters
 from indexer.batch.form import cluster_schema, sketch_schema
 from indexer.batch.reading import OLDER, TEXT_COLUMNS, Differing, Sketched, id_hashes
 from indexer.batch.spark import tasks
-from indexer.batch.spark.components import BLOCKS, Kept, sorted_blocks
+from indexer.batch.spark.components import Kept
 from indexer.batch.spark.deciding import decided, few_rows_at_once, with_file
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
@@ -35,7 +34,7 @@ from indexer.schemes.base import Positions
 
 # An owner is the number of its file, and in the lowest bits its place there.
 _ROW_BITS = 40
-_SAID = arrow.schema([("said", arrow.string())])
+_SAID = schema_of("said string")
 # Tasks for each partition, of which each reads some files.
 _TASKS = 4
 
@@ -53,9 +52,10 @@ class Folder:
             yield np.arange(start, start + batch.num_rows), batch
 
 
-def read_ids(files: Iterable[Any], folder: Folder, blocks: int) -> Iterator[Any]:
-    batches = chain.from_iterable(folder.batches(number, ["id"]) for number, _ in _rows(files))
-    yield from tasks.together(((id_hashes(batch["id"]).view(np.int64), owners) for owners, batch in batches), blocks)
+def read_ids(files: Iterable[Any], folder: Folder) -> Iterator[Any]:
+    for number, _ in _rows(files):
+        for owners, batch in folder.batches(number, ["id"]):
+            yield from tasks.numbers(tasks.LABELS, owners, id_hashes(batch["id"]).view(np.int64))
 
 
 def read_files(
@@ -106,68 +106,39 @@ def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: Cluste
 
 def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: ClusteringOptions) -> Counts:
     sketched = folder.sketched
+    own = number << _ROW_BITS
     count = int(sketched.offsets[number + 1] - sketched.offsets[number])
-    [(_, places)] = _rows([rows.filter(rows["number"].is_valid()).combine_chunks().to_batches()[0]])
+    [(_, owners)] = _rows([rows.filter(rows["number"].is_valid()).combine_chunks().to_batches()[0]])
     gone = np.zeros(count, dtype=np.bool_)
-    gone[places & ((1 << _ROW_BITS) - 1)] = True
-    members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
-    by_sketch = wanted.permitted is None
-    verdicts = None if by_sketch else _verdicts(rows)
-    against = bool(wanted.against)
-    written = ClusterRows(_found(members, count), gone, against=against, by_sketch=by_sketch, verdicts=verdicts)
-    is_older, target = number < sketched.older, target_of(sketched, number, out)
-    counts = write_clusters(
-        sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older
-    )
-    counts.replaced, place = places.size, 0
+    gone[owners - own] = True
+    found = _between(rows.filter(rows["cluster"].is_valid()).select(FOUND.names))
+    verdicts = _between(rows.filter(rows["keep"].is_valid()).select(VERDICTS.names)) if wanted.permitted else None
+    beside, path = RowsBeside(own, found, verdicts, gone, number < sketched.older), sketched.files[number]
+    target, against = target_of(sketched, number, out), bool(wanted.against)
+    counts = write_clusters(path, target, sketched.form, rules_of(wanted), beside, against=against)
+    place = 0
     for _, batch in folder.batches(number, found_by(wanted.rule)):
         counts.compared += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
         place += batch.num_rows
     return counts
 
 
-def _verdicts(rows: Any) -> Any:
-    judged = rows.filter(rows["keep"].is_valid()).combine_chunks()
-    places = numbers_of(judged["owner"].combine_chunks()) & ((1 << _ROW_BITS) - 1)
-    columns = {name: judged[name] for name in VERDICTS.names} | {"owner": column_of(places)}
-    return arrow.Table.from_arrays([columns[name] for name in VERDICTS.names], schema=VERDICTS)
+def _between(rows: Any) -> RowsBetween:
+    owners = numbers_of(rows["owner"].combine_chunks())
 
+    def between(first: int, end: int) -> Any:
+        start, stop = np.searchsorted(owners, (first, end)).tolist()
+        return rows.slice(start, stop - start)
 
-def _found(members: Any, count: int) -> FoundClusters:
-    known = FoundClusters.alone(count)
-    if not members.num_rows:
-        return known
-    places = numbers_of(members["owner"].combine_chunks()) & ((1 << _ROW_BITS) - 1)
-    encoded = members["cluster"].combine_chunks().dictionary_encode()
-    of = numbers_of(compute.cast(encoded.indices, arrow.int64()))
-    firsts = column_of(np.unique(of, return_index=True)[1])
-    known.of[places] = of
-    known.similarity[places] = numbers_of(members["similarity"].combine_chunks(), np.float64)
-    known.canonical[places] = flags_of(members["is_canonical"].combine_chunks())
-    known.latest[places] = flags_of(members["is_latest"].combine_chunks())
-    version = members["version"].combine_chunks()
-    known.version[places] = np.where(present_in(version), numbers_of(version), 0)
-    before = members["to_before"].combine_chunks()
-    known.to_before[places] = np.where(present_in(before), numbers_of(before, np.float64), np.nan)
-    kept = members["duplicate_of"].combine_chunks().dictionary_encode()
-    removed = present_in(kept.indices)
-    known.repeats[places] = np.where(removed, numbers_of(compute.cast(kept.indices, arrow.int64())), -1)
-    to_kept = members["duplicate_similarity"].combine_chunks()
-    known.to_kept[places] = np.where(removed, numbers_of(to_kept, np.float64), np.nan)
-    known.kept = kept.dictionary.to_pylist()
-    stands = members.take(firsts)
-    known.ids, known.names = stands["cluster"].to_pylist(), stands["canonical"].to_pylist()
-    known.sizes, known.origins = stands["size"].to_pylist(), stands["origins"].to_pylist()
-    known.before = stands["before"].to_pylist()
-    return known
+    return between
 
 
 class _Files(Documents):
     def __init__(self, files: Any, folder: Folder, run: Run) -> None:
         self._files, self._folder, self._run = files, folder, run
 
-    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-        return mapped(self._files, read_files, schema, self._folder, found_by(self._run.rule), step, *given)
+    def mapped(self, columns: Sequence[str], step: tasks.Step, schema: Any, *given: Any) -> Any:
+        return mapped(self._files, read_files, schema, self._folder, list(columns), step, *given)
 
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
         return _read_at(labels, self._folder, columns, self._run.partitions)
@@ -232,8 +203,9 @@ def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) ->
 
 
 def _gone(files: Any, folder: Folder, count: int) -> tuple[dict[int, bytes], Differing]:
-    hashed = mapped(files, read_ids, tasks.DEALT, folder, count * BLOCKS)
-    same = mapped(sorted_blocks(hashed, count), tasks.same, tasks.LABELS)
+    hashed = mapped(files, read_ids, tasks.LABELS, folder)
+    alike = functions.count("owner").over(sql.Window.partitionBy("label"))
+    same = hashed.withColumn("alike", alike).where("alike > 1").drop("alike")
     suspects = _read_at(same, folder, ["id", *TEXT_COLUMNS], count)
     later = functions.max(functions.struct("owner", *TEXT_COLUMNS)).over(sql.Window.partitionBy("id"))
     older = suspects.withColumn("later", later).where("owner < later.owner")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from indexer.batch.spark import tasks
-from indexer.batch.spark.session import functions, mapped
+from indexer.batch.spark.session import functions, mapped, sql
 
 # Blocks for each partition, so that partitions of blocks are about even.
 BLOCKS = 4
@@ -35,20 +35,36 @@ class Kept:
 
 def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
     found = kept.keep(pairs)
-    number, changed = _figures(found)
-    pairs, changed = found, 1
-    while number > most_joined and changed:
-        stars = mapped(_by_block(pairs, count), tasks.large_star, tasks.DEALT, count * BLOCKS)
-        pairs = _cut_off(mapped(sorted_blocks(stars, count), tasks.small_star, tasks.PAIRS))
-        number, changed = _figures(pairs)
+    pairs, (number, now), before = found, _figures(found), None
+    while number > most_joined and now != before:
+        pairs, before = _cut_off(_stars(pairs, count)), now
+        number, now = _figures(pairs)
     if number <= most_joined:
         labels = mapped(pairs.repartition(1), tasks.unite, tasks.LABELS)
     else:
-        labels = mapped(_by_block(pairs, count), tasks.label, tasks.LABELS)
+        owners = _both_ways(pairs, count).withColumnRenamed("one", "owner").groupBy("owner")
+        labels = owners.agg(functions.least("owner", functions.min("other")).alias("label"))
     labels = kept.keep(labels)
     labels.count()
     kept.drop(found)
     return labels
+
+
+def _stars(pairs: Any, count: int) -> Any:
+    """A round: a document's pairs with larger ones become pairs of these with its smallest known document, and then its
+    pairs with smaller ones pairs of itself and of these with the smallest. There are never more pairs than before. See
+    Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii, "Connected Components in MapReduce and Beyond", SoCC 2014.
+    """
+    least = functions.min("other").over(sql.Window.partitionBy("one"))
+    large = _both_ways(pairs, count).withColumn("least", functions.least("one", least)).where("other > one")
+    large = large.select(functions.col("other").alias("one"), functions.col("least").alias("other")).distinct()
+    ends = functions.explode(functions.array("one", "other"))
+    small = large.withColumn("least", least).select(ends.alias("one"), functions.col("least").alias("other"))
+    return small.where("one != other").distinct()
+
+
+def _both_ways(pairs: Any, count: int) -> Any:
+    return pairs.union(pairs.select("other", "one")).repartition(count, "one")
 
 
 def _cut_off(frame: Any) -> Any:
@@ -59,15 +75,14 @@ def _cut_off(frame: Any) -> Any:
     return frame.checkpoint() if context and context.getCheckpointDir() else frame.localCheckpoint()
 
 
-def _by_block(pairs: Any, count: int) -> Any:
-    return sorted_blocks(mapped(pairs, tasks.deal, tasks.DEALT, count * BLOCKS), count)
-
-
 def sorted_blocks(rows: Any, count: int, *names: str) -> Any:
     return rows.repartition(count, *names, "block").sortWithinPartitions(*names, "block")
 
 
-def _figures(pairs: Any) -> tuple[int, int]:
-    packed = functions.sum(functions.length("one"))
-    row = pairs.agg(packed.alias("bytes"), functions.sum("changed").alias("changed")).head()
-    return (row["bytes"] or 0) // 8, row["changed"] or 0
+def _figures(pairs: Any) -> tuple[int, int | None]:
+    """The number of pairs, and a number that changes if some of them do."""
+    told = pairs.agg(
+        functions.count("one").alias("count"), functions.expr("bit_xor(xxhash64(one, other))").alias("sum")
+    )
+    row = told.head()
+    return row["count"], row["sum"]

@@ -20,10 +20,9 @@ from indexer.batch.arrow import (
     column_of,
     column_of_bytes,
     column_of_strings,
-    compute,
-    flags_of,
-    numbers_of,
+    schema_of,
 )
+from indexer.batch.clusters.deciding import near_in_file
 from indexer.batch.clusters.describing import mail_heads, own_titles
 from indexer.batch.clusters.judging import (
     VERDICTS,
@@ -33,7 +32,6 @@ from indexer.batch.clusters.judging import (
     near_schema,
     packed_text,
 )
-from indexer.batch.clusters.rereading import near_in_file
 from indexer.batch.reading import Sketched
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
@@ -45,7 +43,7 @@ from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged
 from indexer.relations.lexicon import Hashes, Lexicon, known_words
 
-_WORDS = arrow.schema([("block", arrow.int64()), ("words", arrow.binary()), ("counts", arrow.binary())])
+_WORDS = schema_of("block int64, words binary, counts binary")
 # The block of a row that has no words but the number of components that a task saw.
 _COMPONENTS = -1
 _WORDS_AT_ONCE = 1 << 20
@@ -68,20 +66,8 @@ def few_rows_at_once(spark: Any) -> Iterator[None]:
 def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: MatchRule) -> Iterator[Any]:
     with BatchTexts(1) as reader:
         for (number,), rows in tasks.runs(batches, ("file",)):
-            owners = numbers_of(rows["owner"].combine_chunks())
-            near = compute.coalesce(rows["duplicate_similarity"].combine_chunks(), column_of(np.zeros(len(owners))))
-            columns = {
-                "place": column_of(owners & ((1 << row_bits) - 1)),
-                "owner": column_of(owners),
-                "component": rows["component"].combine_chunks(),
-                "rank": rows["rank"].combine_chunks(),
-                "stand_in": rows["stand_in"].combine_chunks(),
-                "similarity": near,
-                "stays": column_of(np.full(len(owners), number < sketched.older)),
-            }
-            described = arrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-            read = flags_of(rows["is_read"].combine_chunks())
-            yield from near_in_file(sketched.files[number], described, read, rule, reader)
+            path, stays = sketched.files[number], number < sketched.older
+            yield from near_in_file(path, rows, number << row_bits, rule, reader, stays=stays)
 
 
 def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexer.batch.clusters.blocking import finder_key_blocks
-from indexer.batch.clusters.grouping import columns_of
+from indexer.batch.clusters.grouping import EQUAL_COLUMNS, columns_of, found_by
 from indexer.batch.clusters.verifying import verified_by
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import BLOCKS, Kept, labelled, sorted_blocks
@@ -46,7 +46,7 @@ class Run:
 
 class Documents(ABC):
     @abstractmethod
-    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any: ...
+    def mapped(self, columns: Sequence[str], step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any: ...
 
     @abstractmethod
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any: ...
@@ -54,7 +54,7 @@ class Documents(ABC):
 
 def found(documents: Documents, run: Run, kept: Kept) -> Any:
     count = run.partitions
-    blocked = documents.mapped(tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
+    blocked = documents.mapped(found_by(run.rule), tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
     pairs = mapped(sorted_blocks(blocked, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)
     labels = labelled(pairs, count, run.most_joined, kept)
     too_large = labels.groupBy("label").count().where(functions.col("count") > run.most_grouped).select("label")
@@ -70,9 +70,9 @@ def found(documents: Documents, run: Run, kept: Kept) -> Any:
 
 
 def _equal(documents: Documents) -> Any:
-    texts = documents.mapped(tasks.equal_texts, tasks.TEXTS)
-    same = sql.Window.partitionBy("digest")
-    counted = texts.withColumns(
+    keys = documents.mapped(EQUAL_COLUMNS, tasks.equal_documents, tasks.EQUAL)
+    same = sql.Window.partitionBy("key")
+    counted = keys.withColumns(
         {"count": functions.count("owner").over(same), "label": functions.min("owner").over(same)}
     )
     return counted.where("count > 1").select("label", "owner")
@@ -90,9 +90,8 @@ def _grouped(documents: Documents, labels: Any, run: Run, *, equal: bool = False
     dealt = _by_label(documents.labelled(labels, run.columns), run.partitions)
     radius = radius_of(run.bound)
     return mapped(
-        dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius,
-        against=run.against, by_arrival=run.by_arrival, equal=equal,
-    )  # fmt: skip
+        dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius, by_arrival=run.by_arrival, equal=equal
+    )
 
 
 def _by_label(rows: Any, count: int) -> Any:

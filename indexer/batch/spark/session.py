@@ -60,10 +60,6 @@ def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int
     return configured if size is None else max(min(configured, _FEWEST), -(-size // _PARTITION))
 
 
-def ddl(schema: Any) -> str:
-    return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
-
-
 def spark_type(kind: Any) -> str:
     types = arrow.types
     if types.is_list(kind):
@@ -78,7 +74,7 @@ def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         return step(batches, *given, **named)
 
-    return frame.mapInArrow(run, ddl(schema))
+    return frame.mapInArrow(run, ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema))
 
 
 def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
@@ -88,7 +84,7 @@ def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema:
         with suppress(OSError):
             # Files are named as they were seen from there.
             os.chdir(start)
-        return step((batch["id"].to_pylist() for batch in batches), *given)
+        return step((number for batch in batches for number in batch["id"].to_pylist()), *given)
 
     return mapped(spark.range(0, count, 1, max(1, min(count, _MOST_TASKS))), run, schema)
 

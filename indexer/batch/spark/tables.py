@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
 from indexer.batch.arrow import arrow
 from indexer.batch.clusters.describing import HEAD_COLUMNS
-from indexer.batch.clusters.grouping import found_by
-from indexer.batch.clusters.judging import VERDICTS, near_schema
-from indexer.batch.clusters.writing import JUDGED
+from indexer.batch.clusters.judging import near_schema
 from indexer.batch.form import (
     OLDER_CLUSTER,
     OLDER_KEEP,
@@ -30,7 +28,7 @@ from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
 from indexer.batch.spark.deciding import by_component, judged, with_texts
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
-from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, spark_type, sql
+from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.relations import Permitted
 from indexer.errors import UsageError, shown
@@ -183,8 +181,8 @@ class _FrameDocuments(Documents):
     def __init__(self, frame: Any, run: Run, digest: str) -> None:
         self._frame, self._run, self._digest = frame, run, digest
 
-    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-        names = ["owner", *found_by(self._run.rule), _FORM]
+    def mapped(self, columns: Sequence[str], step: tasks.Step, schema: Any, *given: Any) -> Any:
+        names = ["owner", *columns, _FORM]
         return mapped(self._frame.select(*names), tasks.checked, schema, self._digest, step, *given)
 
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
@@ -220,7 +218,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
     columns = [
         column("owner"), column("id"), column("component"), column("rank"),
         column("stand_in"),
-        functions.coalesce("duplicate_similarity", functions.lit(0.0)).alias("similarity"),
+        functions.coalesce("near_similarity", functions.lit(0.0)).alias("similarity"),
         stays.alias("stays"),
         *map(column, (*HEAD_COLUMNS, "text_digest", "read_digest", "is_read", "text")),
         *map(column, map(column_name, run.rule.schemes)),
@@ -230,7 +228,6 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
 
 
 def _with_clusters(every: Any, clustered: Any, run: Run, verdicts: Any) -> Any:
-    against = run.against
     column, count = functions.col, functions.count(functions.lit(1))
     own = sql.Window.partitionBy("owner", "id", _REPLACED)
     message = functions.concat(
@@ -239,33 +236,12 @@ def _with_clusters(every: Any, clustered: Any, run: Run, verdicts: Any) -> Any:
     )  # fmt: skip
     several = (count.over(own) > 1) & ~column(_REPLACED)
     counts = functions.when(several, functions.raise_error(message).cast("boolean")).when(~column(_REPLACED), True)
-    older = [column(OLDER_CLUSTER).isNotNull().alias("older"), column(OLDER_KEEP)] if against else []
-    documents = every.select("owner", "id", counts.alias("counts"), *older)
-    members = clustered.where("figures is null").drop("figures")
-    members = members.withColumnsRenamed({"duplicate_of": "near_to", "duplicate_similarity": "near_similarity"})
-    rows, gone = documents.join(members, ["owner", "id"], "left"), column("counts").isNull()
-    if verdicts is not None:
-        rows = rows.join(verdicts, ["owner", "id"], "left")
-    else:
-        kinds = {name: VERDICTS.field(name).type for name in JUDGED}
-        by_sketch = {"keep": column("near_to").isNull(), "duplicate_of": column("near_to")}
-        by_sketch["duplicate_similarity"] = column("near_similarity")
-        nothing = {name: functions.lit(None).cast(spark_type(kind)) for name, kind in kinds.items()}
-        rows = rows.withColumns({**nothing, **by_sketch})
-    names = [name for name in cluster_schema().names if name != "row"]
-    # What stands for a document of this id is another of the same.
-    listed = [functions.when(~gone, column(name)).alias(name) if name != "id" else column(name) for name in names]
-    repeats = functions.when(gone, column("id")).otherwise(column("duplicate_of"))
-    listed[names.index("duplicate_of")] = repeats.alias("duplicate_of")
-    if against:
-        new = ~gone & ~column("older")
-        listed += [
-            column("older"),
-            functions.when(new, column("before")).alias("repeats"),
-            functions.when(new, column("to_before")).alias("repeats_similarity"),
-            column(OLDER_KEEP),
-        ]
-    fields = [field for field in cluster_schema() if field.name != "row"]
-    if against:
-        fields += [arrow.field("older", arrow.bool_()), *list(cluster_schema(against=True))[-2:]]
-    return mapped(rows.select(*listed, "counts"), tasks.with_own_clusters, arrow.schema(fields))
+    older = [column(OLDER_CLUSTER).isNotNull().alias("older"), column(OLDER_KEEP)] if run.against else []
+    rows = every.select("owner", "id", counts.alias("counts"), *older)
+    for beside in (clustered.where("figures is null"), *([] if verdicts is None else [verdicts])):
+        rows = rows.join(beside, ["owner", "id"], "left")
+    [*fields] = cluster_schema(against=run.against)
+    if run.against:
+        fields.insert(-2, arrow.field("older", arrow.bool_()))
+    schema = arrow.schema([field for field in fields if field.name != "row"])
+    return mapped(rows, tasks.rows_of_clusters, schema, schema, by_sketch=verdicts is None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
@@ -13,30 +14,33 @@ from indexer.batch.arrow import (
     arrow,
     column_of,
     column_of_bytes,
-    column_of_names,
     column_of_strings,
     compute,
-    joined_of,
+    flags_of,
     numbers_of,
     present_in,
     repeated,
-    replaced,
     scalar,
+    schema_of,
 )
 from indexer.batch.clusters.blocking import Forest, connected, finder_blocks
-from indexer.batch.clusters.grouping import clusters_of, compared, only_equal, sketches_of, whole_runs
-from indexer.batch.clusters.rereading import compared_texts
-from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
+from indexer.batch.clusters.grouping import FOUND as FOUND_ROWS
+from indexer.batch.clusters.grouping import (
+    ClusteringFigures,
+    clusters_of,
+    compared,
+    equal_keys,
+    sketches_of,
+    whole_runs,
+)
 from indexer.batch.clusters.verifying import shared, verified
-from indexer.batch.clusters.writing import ClusteringFigures
+from indexer.batch.clusters.writing import cluster_rows
 from indexer.batch.form import OLDER_KEEP, Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
 from indexer.clustering.canonical import CanonicalRule
-from indexer.core.sketches import cluster_ids
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import MatchRule
-from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 
@@ -50,44 +54,14 @@ _LEAST, _MOST = 1 << 18, 1 << 23
 # Rows of numbers that are handed over at once.
 _TOGETHER = 1 << 16
 
-BLOCKED = arrow.schema(
-    [("finder", arrow.int32()), ("block", arrow.int32()), ("held", arrow.binary()), ("owners", arrow.binary())]
-)
-PAIRS = arrow.schema([("one", arrow.binary()), ("other", arrow.binary()), ("changed", arrow.int64())])
-"""Pairs of documents, packed; and in how many of the blocks that they come from this round of stars changed them."""
-DEALT = PAIRS.append(arrow.field("block", arrow.int32()))
+BLOCKED = schema_of("finder int32, block int32, held binary, owners binary")
+PAIRS = schema_of("one int64, other int64")
 VERIFIED = PAIRS.append(arrow.field("figures", arrow.string()))
 """Pairs, and a row of each task with the `figures` of what it compared, a JSON object."""
-LABELS = arrow.schema([("owner", arrow.int64()), ("label", arrow.int64())])
-TEXTS = arrow.schema([("owner", arrow.int64()), ("digest", arrow.binary())])
-FOUND = arrow.schema(
-    [
-        ("owner", arrow.int64()),
-        ("id", arrow.string()),
-        ("cluster", arrow.string()),
-        ("is_canonical", arrow.bool_()),
-        ("similarity", arrow.float64()),
-        ("size", arrow.int64()),
-        ("origins", arrow.int64()),
-        ("canonical", arrow.string()),
-        ("before", arrow.string()),
-        ("to_before", arrow.float64()),
-        ("duplicate_of", arrow.string()),
-        ("duplicate_similarity", arrow.float64()),
-        ("stand_in", arrow.int64()),
-        ("version", arrow.int64()),
-        ("is_latest", arrow.bool_()),
-        ("component", arrow.int64()),
-        ("rank", arrow.int64()),
-        ("is_read", arrow.bool_()),
-        ("figures", arrow.string()),
-    ]
-)
-"""A row for each document that is near others; one of each task with the `figures` of its clusters, a JSON object.
-
-`duplicate_of` is what sketches would keep in its place, by its owner the `stand_in`. `is_read` says whether its text is
-compared to decide on documents, null where the document is not needed for it.
-"""
+LABELS = schema_of("owner int64, label int64")
+EQUAL = schema_of("owner int64, key binary")
+FOUND = FOUND_ROWS.append(arrow.field("figures", arrow.string()))
+"""Documents near others, and a row of each task with the `figures` of its clusters, a JSON object."""
 
 
 def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
@@ -125,26 +99,19 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
     return step(passed(), *given)
 
 
-def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
+def rows_of_clusters(batches: Iterable[Any], schema: Any, *, by_sketch: bool) -> Iterator[Any]:
+    """The columns of files of clusters for documents with their rows of FOUND and VERDICTS beside them.
+
+    `counts` is null for one replaced by another one; the columns `older` and OLDER_KEEP may be there.
+    """
     for batch in batches:
-        alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
-        own = cluster_ids(joined_of(batch["id"]))
-        filled = {
-            "cluster": column_of_names(own, ~alone),
-            "is_canonical": column_of(alone),
-            "is_latest": column_of(np.ones(alone.size, dtype=np.bool_), ~alone),
-            "similarity": column_of(np.ones(alone.size), ~alone),
-            **dict.fromkeys(("size", "origins"), column_of(np.ones(alone.size, dtype=np.int64), ~alone)),
-            "canonical": batch["id"],
-        }
-        counts = present_in(batch["counts"])
-        names = [name for name in batch.schema.names if name not in ("counts", OLDER_KEEP)]
-        columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
-        keep = compute.coalesce(batch["keep"], scalar(True))
-        if OLDER_KEEP in batch.schema.names:
-            keep = compute.coalesce(batch[OLDER_KEEP], keep)
-        columns[names.index("keep")] = compute.and_(keep, column_of(counts))
-        yield arrow.RecordBatch.from_arrays(columns, names=names)
+        is_older, before, more = None, {}, {}
+        if "older" in schema.names:
+            is_older, more = flags_of(batch["older"]), {"older": batch["older"]}
+            before = {"keep": compute.coalesce(batch[OLDER_KEEP], scalar(True))}
+        gone = ~present_in(batch["counts"])
+        columns = cluster_rows(batch, batch, None if by_sketch else batch, gone, is_older, before) | more
+        yield arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def block_values(
@@ -167,11 +134,10 @@ def block_values(
     yield from _sent(waiting)
 
 
-def equal_texts(batches: Iterable[Any]) -> Iterator[Any]:
+def equal_documents(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
-        kept = batch.filter(column_of(only_equal(batch)))
-        digests = compute.cast(kept["text_digest"], arrow.binary())
-        yield arrow.RecordBatch.from_arrays([kept["owner"], digests], schema=TEXTS)
+        made = arrow.RecordBatch.from_arrays([batch["owner"], equal_keys(batch)], schema=EQUAL)
+        yield made.filter(made["key"].is_valid())
 
 
 def _sent(waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]]) -> Iterator[Any]:
@@ -197,77 +163,25 @@ def connect(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
         held, owners = _unpacked(rows["held"]), _unpacked(rows["owners"])
         for left, right in connected(rule.finders[finder], held, owners):
             forest.add(left, right)
-    yield from _pairs(*forest.pairs(), changed=0)
+    yield from numbers(PAIRS, *forest.pairs())
 
 
 def unite(batches: Iterable[Any]) -> Iterator[Any]:
     forest = Forest()
     for batch in batches:
-        forest.add(_unpacked(batch["one"]), _unpacked(batch["other"]))
-    yield from _labels(*forest.labels())
+        forest.add(numbers_of(batch["one"]), numbers_of(batch["other"]))
+    yield from numbers(LABELS, *forest.labels())
 
 
-def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
-    for batch in batches:
-        one, other = _unpacked(batch["one"]), _unpacked(batch["other"])
-        yield from _dealt(np.concatenate((one, other)), np.concatenate((other, one)), blocks, changed=0)
-
-
-def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Iterator[Any]:
-    for some in chunks_by_size(batches, _MOST, lambda pair: pair[0].size, _MOST):
-        ones, others = (np.concatenate(each) for each in zip(*some, strict=True))
-        yield from _dealt(ones, others, blocks, changed=0)
-
-
-def same(batches: Iterable[Any]) -> Iterator[Any]:
-    for _, rows in runs(batches, ("block",)):
-        numbers, owners = _unpacked(rows["one"]), _unpacked(rows["other"])
-        places = replaced([numbers.view(np.uint64)])
-        yield from _labels(owners[places], numbers[places])
-
-
-def large_star(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
-    for _, rows in runs(batches, ("block",)):
-        larger, smaller, others = large_stars(_unpacked(rows["one"]), _unpacked(rows["other"]))
-        yield from _dealt(larger, smaller, blocks, sum(rows["changed"].to_pylist()) + others)
-
-
-def small_star(batches: Iterable[Any]) -> Iterator[Any]:
-    for _, rows in runs(batches, ("block",)):
-        larger, smaller, others = small_stars(_unpacked(rows["one"]), _unpacked(rows["other"]))
-        yield from _pairs(larger, smaller, changed=sum(rows["changed"].to_pylist()) + others)
-
-
-def label(batches: Iterable[Any]) -> Iterator[Any]:
-    for _, rows in runs(batches, ("block",)):
-        yield from _labels(*labels_of(_unpacked(rows["one"]), _unpacked(rows["other"])))
-
-
-def _pairs(one: Positions, other: Positions, changed: int) -> Iterator[Any]:
-    if one.size:
-        first, second = _packed(one), _packed(other)
-        noted = np.zeros(len(first), dtype=np.int64)
-        noted[0] = changed
-        yield arrow.RecordBatch.from_arrays([first, second, column_of(noted)], schema=PAIRS)
-
-
-def _dealt(one: Positions, other: Positions, blocks: int, changed: int) -> Iterator[Any]:
-    for block, first, second in dealt(one, other, blocks):
-        for batch in _pairs(first, second, changed):
-            number = arrow.array([block] * batch.num_rows, arrow.int32())
-            yield arrow.RecordBatch.from_arrays([*batch.columns, number], schema=DEALT)
-        changed = 0
-
-
-def _labels(owners: Positions, labels: Positions) -> Iterator[Any]:
-    for start in range(0, owners.size, _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        yield arrow.RecordBatch.from_arrays([column_of(owners[part]), column_of(labels[part])], schema=LABELS)
+def numbers(schema: Any, *columns: Positions) -> Iterator[Any]:
+    for start in range(0, columns[0].size, _TOGETHER):
+        some = [column_of(each[start : start + _TOGETHER]) for each in columns]
+        yield arrow.RecordBatch.from_arrays(some, schema=schema)
 
 
 def share(batches: Iterable[Any]) -> Iterator[Any]:
     for (finder, _), rows in runs(batches, ("finder", "block")):
-        yield from _labels(*shared(finder, _unpacked(rows["held"]), _unpacked(rows["owners"])))
+        yield from numbers(LABELS, *shared(finder, _unpacked(rows["held"]), _unpacked(rows["owners"])))
 
 
 def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
@@ -276,7 +190,7 @@ def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
         found = verified(table, rule, 1)
         forest.add(found.one, found.other)
         figures.add(ClusteringFigures(comparisons=found.comparisons, buckets=found.buckets))
-    for batch in _pairs(*forest.pairs(), changed=0):
+    for batch in numbers(PAIRS, *forest.pairs()):
         none = arrow.nulls(batch.num_rows, arrow.string())
         yield arrow.RecordBatch.from_arrays([*batch.columns, none], schema=VERIFIED)
     yield _said(figures, VERIFIED)
@@ -284,7 +198,7 @@ def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
 
 def _said(figures: ClusteringFigures, schema: Any) -> Any:
     nothing = [arrow.nulls(1, field.type) for field in schema][:-1]
-    return arrow.RecordBatch.from_arrays([*nothing, column_of_strings([json.dumps(figures.said())])], schema=schema)
+    return arrow.RecordBatch.from_arrays([*nothing, column_of_strings([json.dumps(asdict(figures))])], schema=schema)
 
 
 def group(
@@ -293,48 +207,20 @@ def group(
     canonical: CanonicalRule,
     radius: float | None,
     *,
-    against: bool,
     by_arrival: bool,
     equal: bool = False,
 ) -> Iterator[Any]:
     """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component.
 
-    With `equal` those of equal texts.
+    With `equal` those of equal ones.
     """
     figures = ClusteringFigures()
     for table in whole_runs(batches):
-        rows = np.arange(table.num_rows)
-        owners = table["owner"].combine_chunks()
-        arrivals = numbers_of(owners) if by_arrival else None
-        given = table.drop_columns(["owner", "label"])
-        found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals, equal=equal)
-        figures.add(ClusteringFigures.of(found))
-        members = column_of(found.positions)
-        stand_in = numbers_of(owners)[found.stand_in]
-        judged, read = compared_texts(found.positions, found.stand_in, found.identical)
-        names = [column_of_strings(each).take(column_of(found.of)) for each in (found.ids, found.names, found.before)]
-        names = [each.cast(arrow.string()) for each in names]
-        columns = [
-            owners.take(members),
-            table["id"].combine_chunks().take(members),
-            names[0],
-            column_of(found.canonical),
-            column_of(found.similarity),
-            *(column_of(np.array(each, dtype=np.int64)[found.of]) for each in (found.sizes, found.origins)),
-            names[1],
-            names[2] if against else arrow.nulls(len(members), arrow.string()),
-            column_of(found.to_before, np.isnan(found.to_before)),
-            column_of_strings([None, *found.kept]).take(column_of(found.repeats + 1)).cast(arrow.string()),
-            column_of(found.to_kept, np.isnan(found.to_kept)),
-            column_of(stand_in, found.stand_in < 0),
-            column_of(found.version, found.version == 0),
-            column_of(found.latest),
-            column_of(numbers_of(owners)[found.component]),
-            column_of(found.ranks),
-            column_of(read, ~judged),
-            arrow.nulls(len(members), arrow.string()),
-        ]
-        yield arrow.RecordBatch.from_arrays(columns, schema=FOUND)
+        owners = numbers_of(table["owner"].combine_chunks())
+        given = table.drop_columns(["owner"])
+        found, more = clusters_of(given, owners, rule, canonical, radius, 1, by_arrival=by_arrival, equal=equal)
+        figures.add(more)
+        yield arrow.RecordBatch.from_arrays([*found.columns, arrow.nulls(len(found), arrow.string())], schema=FOUND)
     yield _said(figures, FOUND)
 
 

@@ -110,8 +110,8 @@ def filter_command(
 
 
 def not_compared(short: int, empty: int) -> str:
-    said = [f"{short:,} too short, but with equal texts"] * bool(short) + [f"{empty:,} without words"] * bool(empty)
-    return ", ".join(said)
+    said = [f"{short:,} too short"] * bool(short) + [f"{empty:,} without words"] * bool(empty)
+    return f"{', '.join(said)}; of equal ones one is kept" if said else ""
 
 
 COMMANDS = (filter_command,)
