@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ from tests.batch.batched import LONGEST, MINHASH, sketched
 from tests.batch.choices import EARLIEST
 from tests.relations.edits import added, misread, mistyped, reworded
 from tests.relations.filled import COPIES, forms
+from tests.relations.reprints import story
 
 FORMS = forms(60)
 _DRAW = random.Random(9)
@@ -254,3 +256,22 @@ def test_the_command_says_how_many_of_each_relation(tmp_path: Path, capsys: pyte
     for wrong in (["--verify", "sketch", "--remove", "form"], ["--remove", "part"]):
         assert main(["batch", "cluster", batch, "--out", str(tmp_path / "no"), *wrong]) == 2
     capsys.readouterr()
+
+
+@pytest.mark.parametrize(("ending", "relations"), [("html", {"rendition"}), ("txt", {"form", "reworded"})])
+def test_formats_tell_a_rendition_from_a_changed_text(ending: str, relations: set[str], tmp_path: Path) -> None:
+    told = story(3)
+    marked = [re.sub(r"\b(\w{6,})\b", r"*\1*", part, count=1) for part in told.paragraphs]
+    marked[1] = marked[1].replace(". ", ".[1] ", 1)
+    note = "[1]: a note of the editor, who has seen the harbour himself"
+    paragraphs = [told.title, *marked, note]
+    given = tmp_path / "in"
+    given.mkdir()
+    (given / "a.txt").write_text("\n\n".join((told.title, *told.paragraphs)))
+    page = "".join(f"<p>{each}</p>" for each in paragraphs)
+    (given / f"b.{ending}").write_text(
+        f"<html><body>{page}</body></html>" if ending == "html" else "\n\n".join(paragraphs)
+    )
+    said, rows = clustered(given, tmp_path / "out")
+    assert {row["relation"] for row in rows.values()} - {None} <= relations
+    assert (said["removed"], said["clusters"]) == (0, 1)

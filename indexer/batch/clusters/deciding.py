@@ -85,7 +85,7 @@ def near_in_file(
     }
     described = arrow.RecordBatch.from_arrays(list(described.values()), names=list(described))
     known = parquet.read_table(
-        path, columns=["id", *HEAD_COLUMNS, "text_digest", "read_digest", *map(column_name, rule.schemes)]
+        path, columns=["id", "format", *HEAD_COLUMNS, "text_digest", "read_digest", *map(column_name, rule.schemes)]
     )
     known = known.take(column_of(places)).combine_chunks()
     for some in chunks(np.flatnonzero(~asked).tolist(), _ROWS):
@@ -101,7 +101,9 @@ def near_in_file(
 def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], rule: MatchRule) -> Any:
     taken = column_of(np.array(at, dtype=np.int64))
     sketches, said = known.take(taken).combine_chunks(), described.take(taken)
-    columns = {name: said[name] for name in said.schema.names} | {"id": sketches["id"].combine_chunks()}
+    columns = {name: said[name] for name in said.schema.names} | {
+        name: sketches[name].combine_chunks() for name in ("id", "format")
+    }
     columns |= {"mail": mail_heads(sketches), "title": own_titles(sketches)}
     columns["digest"] = both_digests(sketches["text_digest"], sketches["read_digest"])
     packed = [packed_text(text) if isinstance(text, str) else None for text in texts]

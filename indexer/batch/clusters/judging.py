@@ -45,7 +45,7 @@ from indexer.text.words import words_of
 
 NEAR = schema_of(
     "owner int64, id string, component int64, rank int64, stand_in int64, similarity double, stays bool, mail string, "
-    "title string, digest binary, text binary, unread string"
+    "title string, format string, digest binary, text binary, unread string"
 )
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
@@ -166,7 +166,7 @@ class _NearRows:
         digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
         stays, ids = flags_of(self._table["stays"].combine_chunks()), self._table["id"]
         mails = [json.loads(each or "{}") for each in self._table["mail"].to_pylist()]
-        titles = [each or "" for each in self._table["title"].to_pylist()]
+        titles, formats = ([each or "" for each in self._table[name].to_pylist()] for name in ("title", "format"))
 
         def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
             if not may_be_one_mail(mails[one], mails[other]):
@@ -184,7 +184,7 @@ class _NearRows:
             name=lambda place: str(ids[place].as_py()),
             digest=lambda place: digests[place],
             lexicon=lexicon,
-            beside=BesideTexts(lambda place: titles[place], beside),
+            beside=BesideTexts(lambda place: titles[place], beside, lambda place: formats[place]),
         )
         found = settled(
             Relations(permitted, texts, lambda place: bool(mails[place])),

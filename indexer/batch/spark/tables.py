@@ -138,7 +138,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     wanted = (
         [name for name in run.columns if name not in (OLDER_CLUSTER, OLDER_KEEP)] + [_FORM] + [latest] * bool(latest)
     )
-    every = sketches.select(*dict.fromkeys(wanted))
+    every = sketches.select(*dict.fromkeys([*wanted, "format"]))
     if against is not None:
         every = _with_older(every, against)
     every = every.withColumn("owner", functions.xxhash64("id"))
@@ -202,6 +202,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
     sketched = every.select(
         "owner",
         "id",
+        "format",
         *HEAD_COLUMNS,
         "text_digest",
         "read_digest",
@@ -220,7 +221,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
         column("stand_in"),
         functions.coalesce("near_similarity", functions.lit(0.0)).alias("similarity"),
         stays.alias("stays"),
-        *map(column, (*HEAD_COLUMNS, "text_digest", "read_digest", "is_read", "text")),
+        *map(column, ("format", *HEAD_COLUMNS, "text_digest", "read_digest", "is_read", "text")),
         *map(column, map(column_name, run.rule.schemes)),
     ]  # fmt: skip
     schema = near_schema(run.rule)
