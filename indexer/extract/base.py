@@ -36,6 +36,9 @@ QUOTED = "quoted"
 BYTES = "bytes"
 """The kind of what is known of a document without text: the SHA-256 of its bytes."""
 
+ENTITY = "entity"
+"""The kind of references to entities of an XML document, and of their values."""
+
 NEEDS_OCR = "needs-ocr"
 """The reason of failure of an image where no OCR is asked for."""
 
@@ -79,6 +82,7 @@ _WHY_LEFT_OUT = {
     "list level": "it says how deep an item stands in a list",
     "subject": "it is the title of the mail",
     "whole page": "it stands beside the main block",
+    ENTITY: "entities are never expanded",
     BYTES: "the document has no text; this is the SHA-256 of its bytes",
 }
 

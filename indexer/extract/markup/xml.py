@@ -1,8 +1,8 @@
 """XML: the words of JATS, TEI, DocBook and RFC XML without metadata, and all words of other XML.
 
 The fast extractor is expat; it streams, so deep nesting is harmless. The reference extractor is lxml in recovery mode,
-for documents not well-formed. Of the entities that a document declares, those of a few words are read; those of HTML
-(`&nbsp;`, `&eacute;`) are read as their character. No DTD and nothing else is fetched.
+for documents not well-formed. Entities declared by a document are never expanded: their references and values are left
+out of the text. Those of HTML (`&nbsp;`, `&eacute;`) are read as their character. No DTD and nothing else is fetched.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Protocol
 
 from indexer.core.markup import BLOCK_END, CELL_END, ROW_END
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION
+from indexer.extract.base import ENTITY, EXTRACTOR_VERSION
 from indexer.extract.markup.rfc import RfcWords
 from indexer.extract.markup.vocabularies import (
     ARTICLE_TYPES,
@@ -34,11 +34,11 @@ from indexer.model import Document
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
 _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
+_REFERENCE = re.compile(rb"&([A-Za-z_:\x80-\xff][\w:.\-\x80-\xff]*);")
+_DECLARED = re.compile(rb"""<!ENTITY\s+([^\s%]+)\s+("[^"]*"|'[^']*')""")
 _GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
 _ROWS, _CELLS = frozenset(("tr", "row")), frozenset(("td", "th", "cell", "entry"))
 _RAISED, _NO_VALUES = frozenset(("sup", "superscript")), frozenset(("space", "lang", "base", "schemaLocation"))
-_TAGS = re.compile(r"<[^<>]*>")
-_LONGEST_ENTITY = 200
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
@@ -55,7 +55,7 @@ def extract_xml(data: bytes, extractor: str) -> Document:
     text = in_blocks("".join((*builder.parts, *builder.notes)))
     title = cleaned("".join(builder.title))
     name = _extractor_name(extractor, builder.vocabulary.name)
-    return Document(text, title, extractor=name, notes=notes, left_out=tuple(builder.left_out))
+    return Document(text, title, extractor=name, notes=notes, left_out=(*builder.left_out, *_entities(source)))
 
 
 @cache
@@ -257,10 +257,8 @@ def parse_fast(source: bytes, builder: Builder) -> None:
     parser.CharacterDataHandler = builder.data
     parser.CommentHandler = lambda _: None
     parser.ProcessingInstructionHandler = lambda _, __: None
-    entities = _Entities(len(source))
-    parser.EntityDeclHandler = lambda name, _parameter, value, *_: entities.declare(name, value)
     # Its mere presence keeps expat from expanding the entities that a document declares.
-    parser.DefaultHandler = lambda piece: builder.data(entities.read(piece))
+    parser.DefaultHandler = lambda piece: builder.data(_character(piece))
     # Makes a reference to an undeclared entity, such as HTML's in a document without a DTD, no error.
     parser.UseForeignDTD(True)
     try:
@@ -270,23 +268,19 @@ def parse_fast(source: bytes, builder: Builder) -> None:
         raise ExtractionError("malformed", f"not well-formed XML: {error}") from None
 
 
-class _Entities:
-    """The words of entities: in all at most as many characters as the document has."""
+def _character(reference: str) -> str:
+    return html5.get(reference[1:], "") if reference.startswith("&") and reference.endswith(";") else ""
 
-    def __init__(self, most: int) -> None:
-        self._words: dict[str, str] = {}
-        self._most = most
 
-    def declare(self, name: str, value: str | None) -> None:
-        if value and len(value) <= _LONGEST_ENTITY and "&" not in value:
-            self._words.setdefault(name, _TAGS.sub("", value))
-
-    def read(self, piece: str) -> str:
-        if not (piece.startswith("&") and piece.endswith(";")):
-            return ""
-        words = html5.get(piece[1:]) or self._words.get(piece[1:-1], "")
-        self._most -= len(words)
-        return words if self._most >= 0 else ""
+def _entities(source: bytes) -> list[tuple[str, str]]:
+    """Return all references to entities in order, and each value once: in all no more than the document has."""
+    names = [each for each in map(bytes.decode, _REFERENCE.findall(source)) if f"{each};" not in html5]
+    if not names:
+        return []
+    declared = {name.decode(): value[1:-1].decode() for name, value in _DECLARED.findall(source)}
+    values = [f"{name}: {declared[name]}" for name in dict.fromkeys(names) if name in declared]
+    said = [" ".join(f"&{name};" for name in names), *values]
+    return [(ENTITY, cleaned(each)) for each in said]
 
 
 def parse_reference(source: bytes, builder: Builder) -> None:
@@ -304,12 +298,8 @@ def parse_reference(source: bytes, builder: Builder) -> None:
     if root is None:
         raise ExtractionError("malformed", "not XML: no element in it")
     # Not as a parser target: in that mode lxml expands the entities that a document declares.
-    entities = _Entities(len(source))
-    declared = root.getroottree().docinfo.internalDTD
-    for entity in declared.iterentities() if declared is not None else ():
-        entities.declare(entity.name, entity.content)
     for entity in root.iter(etree.Entity):
-        entity.tail = entities.read(f"&{entity.name};") + (entity.tail or "")
+        entity.tail = _character(f"&{entity.name};") + (entity.tail or "")
     etree.strip_tags(root, etree.Entity, etree.Comment, etree.ProcessingInstruction)
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
