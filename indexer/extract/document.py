@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from codecs import BOM_UTF8
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -56,7 +57,7 @@ def read_document(
     content = unpacked.data
     if not content[:HEAD].strip(_BLANK) and not content.strip(_BLANK):
         blank = Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
-        return replace(blank, left_out=_of_bytes(content)) if content else blank
+        return replace(blank, left_out=_of_bytes(content))
     if options.ocr and reader is None:
         from indexer.extract.ocr.pages import PageReader
 
@@ -92,7 +93,8 @@ def read_document(
 
 
 def _of_bytes(data: bytes) -> tuple[tuple[str, str], ...]:
-    return ((BYTES, hashlib.sha256(data).hexdigest()),)
+    content = data.removeprefix(BOM_UTF8)
+    return ((BYTES, hashlib.sha256(content).hexdigest()),) if content else ()
 
 
 def _read_by_content(
