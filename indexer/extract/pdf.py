@@ -42,9 +42,6 @@ _LONGEST_WORD = 100
 # Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
 _ADDRESS_BREAKS = "/-_=&?%#"
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|\b10\.\d{4,9}/)\S*$")
-_WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
-# Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
-_BROKEN_ADDRESS = re.compile(r"((?:https?://|www\.|doi:|\b10\.\d{4,9}/)[^\s\x02\ufffe]*[/\-_=&?%#])\n(?=[\w%#?&=~])")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 # The reference extractor is slow: on a PDF in which the fast one saw no text it reads this many pages, and goes on
 # only if it sees any.
@@ -99,10 +96,7 @@ def _extractor_name(extractor: str) -> str:
 
 
 def running_text(pages: Sequence[list[str]]) -> tuple[str, tuple[int, ...]]:
-    """The text of pages of lines, and the first character of each page.
-
-    Running headers, footers and page numbers are out, broken words joined.
-    """
+    """The text of pages of lines without running lines, broken words joined, and the first character of each page."""
     text, begins, _ = _read(pages)
     return text, begins
 
@@ -411,14 +405,12 @@ def _beside_text(data: bytes) -> PartsLeftOut:
     import pypdfium2
 
     comments = dict[tuple[str, str], None]()
-    try:
-        with closing(pypdfium2.PdfDocument(data)) as document:
-            for number in range(len(document)):
-                with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
-                    comments.update(dict.fromkeys(_comments(page)))
-            return (*_field_values(document), *comments)
-    except pypdfium2.PdfiumError:
-        return ()
+    with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(data)) as document:
+        for number in range(len(document)):
+            with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
+                comments.update(dict.fromkeys(_comments(page)))
+        return (*_field_values(document), *comments)
+    return ()
 
 
 def _string(function: Any, *given: Any) -> str:
