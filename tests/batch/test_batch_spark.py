@@ -306,7 +306,7 @@ def test_of_rows_with_one_id_the_latest_counts_and_older_documents_keep_their_cl
     made = tables.sketches(spark.createDataFrame([*earlier, *rows]), time="seen", schemes=f"simhash-doc,{MINHASH}")
     found = tables.clusters(made, canonical="longest", latest="time").collect()
     assert sum(row["cluster"] is None and not row["is_canonical"] for row in found) == 20
-    counted = {row["id"]: (row["cluster"], row["is_canonical"], row["similarity"]) for row in found if row["cluster"]}
+    counted = {row["id"]: row_of(row) for row in found if row["cluster"]}
     assert counted == by_batch(Case(hot(60)), tmp_path / "again")[0]
 
 

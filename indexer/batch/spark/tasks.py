@@ -110,7 +110,14 @@ def rows_of_clusters(batches: Iterable[Any], schema: Any, *, by_sketch: bool) ->
             is_older, more = flags_of(batch["older"]), {"older": batch["older"]}
             before = {"keep": compute.coalesce(batch[OLDER_KEEP], scalar(True))}
         gone = ~present_in(batch["counts"])
-        columns = cluster_rows(batch, batch, None if by_sketch else batch, gone, is_older, before) | more
+        # The rows are those of its id, so also beside a replaced document.
+        own = ("id", "owner", "older", OLDER_KEEP)
+        beside = {
+            name: column if name in own else compute.if_else(column_of(gone), arrow.nulls(1, column.type)[0], column)
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        }
+        known = arrow.RecordBatch.from_arrays(list(beside.values()), names=list(beside))
+        columns = cluster_rows(known, known, None if by_sketch else known, gone, is_older, before) | more
         yield arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
