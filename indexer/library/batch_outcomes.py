@@ -52,6 +52,7 @@ class BatchSketched(Outcome):
     empty: Annotated[int, "Of these, documents without words"]
     short: Annotated[int, "Of these, documents with too few words to be compared"]
     failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]
+    first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
     unreadable: Annotated[tuple[str, ...], "Files that could not be read at all, each with the reason; their documents "
         "have no row"]  # fmt: skip
     forgotten: Annotated[tuple[str, ...], "Missing inputs, with their sketches removed"]
@@ -192,6 +193,7 @@ class BatchDeduped(Outcome, ByTexts):
     empty: Annotated[int, "Of these, documents without words"]
     short: Annotated[int, "Of these, documents with too few words to be compared"]
     failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]
+    first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
     kept: Annotated[int, "Documents kept"]
     removed: Annotated[int, "Documents removed as repeats of a kept one"]
     relations: Annotated[Mapping[str, int], "The removed documents by their relation to the kept one: identical, "

@@ -272,6 +272,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         empty=sketched.empty,
         short=sketched.short,
         failed=dict(sketched.failed),
+        first_failure=sketched.first_failure,
         **{name: found[name] for name in ("relations", "lost", "stays", "reading_seconds")},
         left_out=sketched.left_out,
         bytes=sketched.bytes_read,

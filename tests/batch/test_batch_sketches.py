@@ -30,6 +30,7 @@ from indexer.extract import declared
 from indexer.extract.base import Limits
 from indexer.extract.text import printable
 from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.readers.base import ColumnNames
 from indexer.ingest.sources import IdFrom, Selection, Sources
 from indexer.library.opening import open_store
 from indexer.model import Record, Ref, own_cluster_id
@@ -209,6 +210,17 @@ def test_what_is_there_is_left_alone_and_what_changed_is_made_again(tmp_path: Pa
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sketches").iterdir()}
     assert before.keys() == after.keys()
     assert sum(before[path] != after[path] for path in after) == 1
+
+
+def test_what_was_read_by_other_names_of_fields_is_made_again(tmp_path: Path) -> None:
+    given, form = write_files(tmp_path / "in", [{"id": "a", "body": "words " * 30}], 1), Form(())
+    summary = sketched(given, tmp_path / "out", form)
+    assert (summary.documents, summary.failures) == (1, 1)
+    assert "name the one with --text-field" in summary.first_failure
+    columns = ColumnNames(text="body")
+    summary = sketched(given, tmp_path / "out", form, columns=columns)
+    assert (summary.parts, summary.done_before, summary.failures, summary.first_failure) == (1, 0, 0, "")
+    assert sketched(given, tmp_path / "out", form, columns=columns).done_before == 1
 
 
 def test_other_programs_see_every_file(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,6 +53,7 @@ class Summary(RunCounts):
     documents: int = 0
     bytes_read: int = 0
     left_out: int = 0
+    first_failure: str = ""
     forgotten: list[str] = field(default_factory=list)
 
 
@@ -66,12 +68,13 @@ def sketch(
 ) -> Summary:
     """Write the sketches of each part to `folder`/sketches, except existing ones with an unchanged input.
 
-    A file gets its name when complete, so an interrupted run continues. Memory: some batches of 4 MB for each worker.
-    Raises IncompatibleStoreError if the folder has sketches of another form, and StoreError if it can't be written.
+    The fields and options of reading must be the same too. A file gets its name when complete, so an interrupted run
+    continues. Memory: some batches of 4 MB for each worker. Raises IncompatibleStoreError if the folder has sketches of
+    another form, and StoreError if it can't be written.
     """
     counts = summary if summary is not None else Summary()
     begin(folder, making.form)
-    sketch_parts(sources, unfinished(task_of(parts, task), folder, counts), folder, making, counts)
+    sketch_parts(sources, unfinished(sources, task_of(parts, task), folder, counts), folder, making, counts)
     counts.forgotten += forget(sources, parts, folder)
     counts.left_out += sources.passed_over.total
     return counts
@@ -121,10 +124,12 @@ def begin(folder: str, form: Form) -> None:
     own_files.remove_left(target)
 
 
-def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
+def unfinished(sources: Sources, parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
-        there = path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == part.state()
+        noted = read_footer(os.fspath(path), SKETCHES) if path.exists() else {}
+        asked = json.loads(json.dumps(part.noted(sources.selection)))
+        there = all(noted.get(name) == asked[name] for name in ("state", "read"))
         if there and not (is_remote(part.path) and _broken_off(path)):
             counts.done_before += 1
         else:
@@ -185,8 +190,11 @@ def _count(batch: Any, counts: Summary) -> None:
     counts.documents += batch.num_rows
     counts.bytes_read += compute.sum(batch["bytes"]).as_py() or 0
     counts.short += compute.sum(batch["short"]).as_py() or 0
-    failed = batch["failed"].drop_null().to_pylist()
+    bad = batch.filter(compute.is_valid(batch["failed"]))
+    failed = bad["failed"].to_pylist()
     counts.failed.update(each.partition(":")[0] for each in failed)
+    if failed and not counts.first_failure:
+        counts.first_failure = f"{bad['id'][0]}: {failed[0]}"
     counts.empty += (compute.sum(compute.equal(batch["tokens"], scalar(0))).as_py() or 0) - len(failed)
 
 

@@ -55,13 +55,15 @@ def sketch(
     with plain_errors():
         begin(folder, making.form)
         # What a task that failed has left is written again, so that it is counted.
-        left = list(unfinished(parts, folder, counts))
+        left = list(unfinished(sources, parts, folder, counts))
         if left:
             given = left, sources.selection, replace(making, jobs=1), os.path.abspath(folder)
             for row in numbered(spark, len(left), _sketch_some, _SAID, *given).collect():
                 for name, value in json.loads(row["said"]).items():
                     if name == "failed":
                         counts.failed.update(value)
+                    elif name == "first_failure":
+                        counts.first_failure = counts.first_failure or value
                     else:
                         setattr(counts, name, getattr(counts, name) + value)
         counts.forgotten += forget(sources, parts, folder)

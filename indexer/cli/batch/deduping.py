@@ -107,6 +107,7 @@ def dedupe(
             ("files", f"{done.files:,}, {size(done.bytes)}"),
             ("rule", done.rule_name),
             ("failed", f"{done.failures:,}: {done.reasons}" if done.failures else ""),
+            ("", done.first_failure and f"the first: {done.first_failure}"),
             ("kept", f"{done.kept:,}" + (f", and the others tagged in {writing.out}" if writing.tag else "")),
             ("removed", f"{done.removed:,}, listed in {done.removed_list}"),
             ("not compared", not_compared(done.short, done.empty)),

@@ -71,8 +71,8 @@ Examples:
 
 Documents are read as by neardup index. DIR/sketches has one file of Parquet for each file with many documents, with a
 row for each. Single files of a folder go together, and so do mails. Finished files with unchanged input are left
-alone, so run the same command again to resume or to add new files. Different sketches (schemes, --min-tokens,
---content, another version of the extraction) don't go into one folder.
+alone if the options are the same, so run the same command again to resume or to add new files. Different sketches
+(schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
 
 If files of a named folder or pattern are gone, their sketches are removed. Inputs that this machine can't see
 (another machine's disk, an unmounted one, an object store) are not taken for gone.
@@ -118,6 +118,7 @@ def _report(done: BatchSketched, lists: str, *, as_json: bool) -> None:
             ("empty", f"{done.empty:,}  no words, so only equal ones match" if done.empty else ""),
             ("too short", f"{done.short:,}  left out of clusters" if done.short else ""),
             ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
+            ("", done.first_failure and f"the first: {done.first_failure}"),
             ("", lists),
             ("forgotten", f"{inputs_named(done.forgotten)}; gone since" if done.forgotten else ""),
             ("left out", f"{counted(done.left_out, 'file')} {LEFT_OUT}" if done.left_out else ""),
