@@ -254,7 +254,7 @@ class Relations(Generic[AnyDocument]):
             relation = self.between(document, stand_in)
             assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
             says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
-            return Verdict(stand_in, relation, Reason("others go in its favour", says))
+            return Verdict(stand_in, relation, Reason("other documents repeat it and go", says))
         if self.texts.key(instead) != self.texts.key(stand_in):
             is_near = near(document, instead)
             if is_near and self.texts.identical(document, stand_in) and not self._is_lost(document, instead):
