@@ -265,6 +265,10 @@ def dedupe(
             reasons[position] = verdict.reason.says
         elif verdict.relation:
             relations[position] = verdict.relation
+    equal = first[of_text]
+    # Of equal texts only the first was aligned.
+    for place in np.flatnonzero(equal != np.arange(equal.size)).tolist() if reads else ():
+        relations[place] = relations.get(int(equal[place]), Relation("identical"))
     of, similarity = np.arange(first.size), np.ones(first.size)
     of[compared], similarity[compared] = compared[chosen_of], values
     missing = np.array(distinct.missing, dtype=np.int64)

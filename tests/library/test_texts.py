@@ -155,6 +155,11 @@ def test_copies_go_and_forms_stay(one_shot: bool) -> None:
     assert found.of[200:].tolist() == [7 * number for number in range(24)]
     assert {found.relations[place].word for place in range(200, 224)} == {"identical", "reflowed"}
     assert {(copy.relation, copy.evidence) for copy in found.copies} == {("identical", ""), ("reflowed", "")}
+    again = indexer.dedupe([*texts, filled[0], *copies])
+    assert again.relations[224].word == "identical"
+    assert [again.relations[place].word for place in range(225, 249)] == [
+        found.relations[place].word for place in range(200, 224)
+    ]
     assert len(found.reasons) > 100
     assert all("form: " in reason or "reworded: " in reason for reason in found.reasons.values())
     assert indexer.dedupe(texts, remove="identical,reflowed,noise,form").kept.size < 150
