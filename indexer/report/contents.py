@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
@@ -60,7 +61,8 @@ class ShownCluster:
     """A cluster in a report: `members` are the first of them, the canonical one first, each with its similarity.
 
     `least` is the smallest similarity (0 to 1) of a member to the canonical one. For each member `repeats` says whether
-    it repeats a kept document, and `relations` its noted relation to it, empty without one.
+    it repeats a kept document, and `relations` its noted relation to it, empty without one. `beside` names this
+    document if it is not the canonical one.
     """
 
     id: str
@@ -69,6 +71,7 @@ class ShownCluster:
     members: tuple[tuple[Record, float], ...]
     repeats: tuple[bool, ...] = ()
     relations: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def verdicts(self) -> list[VerdictWord]:
@@ -172,15 +175,23 @@ def _records(report: ReportContents) -> Iterator[Record]:
 
 def _shown(store: Store, clusters: Sequence[StoredCluster], most: int) -> Iterator[ShownCluster]:
     for cluster in clusters:
-        records = store.get(cluster.members[:most])
-        there = [place for place, record in enumerate(records) if record]
-        members = tuple((record, cluster.similarities[place]) for place, record in enumerate(records) if record)
-        if members:
+        described = enumerate(store.described(cluster.members[:most]))
+        there = [(place, *known) for place, known in described if known]
+        if there:
             yield ShownCluster(
-                cluster.id, len(cluster.members), cluster.similarities[-1], members,
-                tuple(cluster.repeats[place] is not None for place in there),
-                tuple(cluster.relations[place] for place in there),
+                cluster.id, len(cluster.members), cluster.similarities[-1],
+                tuple((record, cluster.similarities[place]) for place, record, _ in there),
+                tuple(cluster.repeats[place] is not None for place, _, _ in there),
+                tuple(cluster.relations[place] for place, _, _ in there),
+                tuple(_beside(cluster, place, noted) for place, _, noted in there),
             )  # fmt: skip
+
+
+def _beside(cluster: StoredCluster, place: int, noted: Mapping[str, Any]) -> str:
+    if to := (noted.get("cluster") or {}).get("relation_to"):
+        return str(to)
+    repeated = cluster.repeats[place]
+    return "" if repeated in (None, cluster.canonical) else name_of(repeated)
 
 
 def _pairs(store: Store, clusters: Sequence[StoredCluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:

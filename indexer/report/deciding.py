@@ -59,7 +59,12 @@ def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]
 
 def _member(cluster: ShownCluster, place: int, report: ReportContents) -> Mapping[str, Any]:
     (record, near), verdict = cluster.members[place], cluster.verdicts[place]
-    said = verdict, _SAID.get(cluster.relations[place], ""), report.figures.rule.shown(near) if place else ""
+    said = [verdict, _SAID.get(cluster.relations[place], "")]
+    if beside := cluster.beside[place]:
+        # How near it is to the first document says nothing about this one.
+        said[1] += f", beside {printable(beside)}"
+    elif place:
+        said.append(report.figures.rule.shown(near))
     return {
         "id": name_of(record.ref),
         "digest": record.seen_digest,

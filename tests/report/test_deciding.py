@@ -181,6 +181,23 @@ def test_what_may_say_more_is_not_proposed_to_go(tmp_path: Path) -> None:
     assert (numbers.could_go.documents, numbers.differ.documents) == (1, 1)
 
 
+def test_a_copy_of_a_form_names_the_document_that_says_the_same(tmp_path: Path) -> None:
+    one, other = (f"{prose(1)}\n\nPlease pay {amount} euros by the end of May.\n" for amount in ("120.00", "135.50"))
+    write(tmp_path, {"docs/a.txt": one, "docs/b.txt": other, "docs/c.txt": other.replace(" ", "\n")})
+    with open_collection(tmp_path / "s.neardup") as collection:
+        collection.index(tmp_path / "docs")
+        collection.cluster()
+        page = collection.report().to_html()
+    data = re.findall('<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    members = {
+        each["id"]: each["facts"].split(" \u00b7 ")[:3] for each in json.loads(data[0])["clusters"][0]["members"]
+    }
+    assert members["docs/a.txt"][0] == "stays"
+    assert members["docs/b.txt"][1] == "same form, other facts"
+    assert members["docs/b.txt"][2].startswith("shares ")
+    assert members["docs/c.txt"][:2] == ["could go", "same text, beside docs/b.txt"]
+
+
 def test_a_sample_is_judged_and_says_how_right_the_rule_is(tmp_path: Path) -> None:
     texts: dict[str, bytes | str] = {f"docs/{number}.txt": prose(number) for number in range(60)}
     texts |= {f"docs/{number}-again.txt": prose(number).upper() for number in range(59)}
@@ -270,7 +287,7 @@ def test_hostile_documents_are_shown_and_not_obeyed(store: Store, tmp_path: Path
         replace(record(number, 1, **about), ref=Ref(name), text_digest=f"{number:032x}")
         for number, name in enumerate(names)
     ]
-    cluster = ShownCluster("c" * 26, 2, 1.0, tuple((one, 1.0) for one in hostile), (False, True), ("", HOSTILE))
+    cluster = ShownCluster("c" * 26, 2, 1.0, tuple((one, 1.0) for one in hostile), (False, True), ("", HOSTILE), names)
     page = report_html(replace(report, clusters=(cluster,), pairs=()), "1")
     data = re.findall('<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert len(data) == 1
@@ -291,7 +308,7 @@ def test_ten_thousand_clusters_are_paged(store: Store, tmp_path: Path) -> None:
         ShownCluster(
             f"{number:026d}", 2, 1.0,
             tuple((record(2 * number + at, 1, title="", text_digest=f"{2 * number + at:032x}"), 1.0) for at in (0, 1)),
-            (False, True), ("", "identical"),
+            (False, True), ("", "identical"), ("", ""),
         )
         for number in range(10_000)
     )  # fmt: skip

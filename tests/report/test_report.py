@@ -374,7 +374,7 @@ def test_sorting_searching_and_dark(store: Store, tmp_path: Path) -> None:
 def test_the_page_stays_small(hostile: ReportContents) -> None:
     """A hundred thousand clusters, ten thousand asked for, each text as long and as costly to escape as can be."""
     worst = replace(known()[0], title="\u202e&" * 250, source="/" + "\x1b<" * 2000)
-    noted = {"repeats": (True,) * 11, "relations": ("edited",) * 11}
+    noted = {"repeats": (True,) * 11, "relations": ("edited",) * 11, "beside": ("",) * 11}
     many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, ((worst, 1.0),) * 11, **noted) for n in range(10_000))
     figures = replace(hostile.figures, clusters=100_000)
     pairs = hostile.pairs * 100
