@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "simhash.h"
@@ -24,7 +25,16 @@ typedef struct {
 } nd_buffer;
 
 /* Room for `more` bytes; false where memory runs out, and the buffer is as it was. */
-bool nd_buffer_reserve(nd_buffer *buffer, size_t more);
+static inline bool nd_buffer_reserve(nd_buffer *buffer, size_t more) {
+    if (more <= buffer->capacity - buffer->length) return true;
+    if (more > SIZE_MAX / 4 - buffer->length) return false;
+    size_t capacity = buffer->length + more + buffer->length / 2;
+    uint8_t *data = realloc(buffer->data, capacity + ND_SLACK);
+    if (data == NULL) return false;
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
 
 /* Where parts of a normalised text come from: from out[out] on, `size` bytes of the text from text[in] on, which became
    another number of bytes; or, where size is 0, as many bytes as there are up to the next piece, each from its own. */

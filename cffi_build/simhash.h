@@ -262,7 +262,7 @@ typedef struct {
 int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers, nd_words *words);
 
 /* The words of a text with all that counts between them, in order of their first character: places as in nd_words, and the
-   value of each, the hash of a word or (code + 1) * ND_SIGN_MIXER of a sign; of what begins at one place, words come first. The
+   value of each, the hash of a word or (code + 1) * 0x9E3779B97F4A7C15 of a sign; of what begins at one place, words come first. The
    arrays, NULL if there is nothing, are one block: `starts` behind `values`, then `ends`, then `are_words`, 0 for a sign.
    The caller gives it back with nd_free(values). */
 typedef struct {

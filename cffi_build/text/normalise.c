@@ -1,10 +1,8 @@
 /* toNFKC_Casefold (Unicode Standard 3.13, R5): every character through NFKC_CF, then the whole into NFC. */
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
-#include "simhash.h"
 #include "unicode_tables.h"
 
 #define HANGUL_FIRST 0xAC00u
@@ -29,17 +27,6 @@ typedef struct {
     size_t count;
     size_t capacity;
 } segment;
-
-bool nd_buffer_reserve(nd_buffer *buffer, size_t more) {
-    if (more <= buffer->capacity - buffer->length) return true;
-    if (more > SIZE_MAX / 4 - buffer->length) return false;
-    size_t capacity = buffer->length + more + buffer->length / 2;
-    uint8_t *data = realloc(buffer->data, capacity + ND_SLACK);
-    if (data == NULL) return false;
-    buffer->data = data;
-    buffer->capacity = capacity;
-    return true;
-}
 
 static bool segment_push(segment *run, uint32_t code, uint8_t class) {
     if (run->count == run->capacity) {
@@ -160,34 +147,6 @@ static void compose(segment *run) {
     run->count = written;
 }
 
-/* Writes text[from..] up to the next character that starts afresh (at least one character is taken); gives where it
-   stopped, or SIZE_MAX where memory ran out. */
-static size_t normalise_segment(const uint8_t *text, size_t length, size_t from, nd_buffer *out) {
-    segment run;
-    run.items = run.fixed;
-    run.count = 0;
-    run.capacity = sizeof run.fixed / sizeof run.fixed[0];
-    size_t at = from;
-    bool done = false;
-    while (at < length) {
-        uint32_t code;
-        size_t size = nd_decode(text + at, length - at, &code);
-        uint16_t value = nd_normal_value(code);
-        bool fresh = value == 0 || (nd_normal_records[value].flags & ND_BOUNDARY);
-        if (fresh && at != from) break;
-        if (!segment_add(&run, code)) goto fail;
-        at += size;
-    }
-    if (!reorder(&run)) goto fail;
-    compose(&run);
-    if (run.count > SIZE_MAX / 8 || !nd_buffer_reserve(out, run.count * 4 + (length - at))) goto fail;
-    for (size_t i = 0; i < run.count; i++) out->length += nd_encode(run.items[i].code, out->data + out->length);
-    done = true;
-fail:
-    segment_free(&run);
-    return done ? at : SIZE_MAX;
-}
-
 static const nd_small *small_of(uint32_t code) {
     size_t low = 0, high = nd_small_count;
     while (high - low > 1) {
@@ -222,7 +181,12 @@ static bool segment_add_small(segment *run, uint32_t code) {
     return true;
 }
 
-static bool starts_afresh(uint32_t code) {
+static bool is_boundary(uint32_t code) {
+    uint16_t value = nd_normal_value(code);
+    return value == 0 || nd_normal_records[value].flags & ND_BOUNDARY;
+}
+
+static bool is_small_boundary(uint32_t code) {
     uint16_t value = nd_normal_value(code);
     return value == 0 || (nd_normal_records[value].flags & (ND_BOUNDARY | ND_EXACT)) == ND_BOUNDARY;
 }
@@ -238,22 +202,26 @@ static bool next_is_afresh(const uint8_t *text, size_t length) {
     uint32_t code;
     if (length == 0 || text[0] < 0x80 || nd_is_common_han(text, length)) return true;
     nd_decode(text, length, &code);
-    return starts_afresh(code);
+    return is_small_boundary(code);
 }
 
-/* The small letters of text[from..] up to the next character that starts afresh; where it stopped, or SIZE_MAX. */
-static size_t fold_segment(const uint8_t *text, size_t length, size_t from, nd_buffer *out) {
+/* Writes what `add` makes of text[from..] up to the next character that starts afresh (at least one character is taken); gives
+   where it stopped, or SIZE_MAX where memory ran out. */
+static size_t write_segment(const uint8_t *text, size_t length, size_t from, nd_buffer *out, bool (*add)(segment *, uint32_t),
+                            bool (*starts_afresh)(uint32_t)) {
     segment run;
     run.items = run.fixed;
     run.count = 0;
     run.capacity = sizeof run.fixed / sizeof run.fixed[0];
     size_t at = from;
     bool done = false;
-    do {
+    while (at < length) {
         uint32_t code;
-        at += nd_decode(text + at, length - at, &code);
-        if (!segment_add_small(&run, code)) goto fail;
-    } while (!next_is_afresh(text + at, length - at));
+        size_t size = nd_decode(text + at, length - at, &code);
+        if (at != from && starts_afresh(code)) break;
+        if (!add(&run, code)) goto fail;
+        at += size;
+    }
     if (!reorder(&run)) goto fail;
     compose(&run);
     if (run.count > SIZE_MAX / 8 || !nd_buffer_reserve(out, run.count * 4 + (length - at))) goto fail;
@@ -291,7 +259,7 @@ int nd_fold(const uint8_t *text, size_t length, nd_tokens *tokens) {
             at += size;
             continue;
         }
-        at = fold_segment(text, length, at, &out);
+        at = write_segment(text, length, at, &out, segment_add_small, is_small_boundary);
         if (at == SIZE_MAX) {
             free(out.data);
             return ND_NO_MEMORY;
@@ -469,7 +437,7 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out, nd_pie
         }
         out->length = fresh_out;
         drop_pieces(pieces, fresh_out);
-        at = normalise_segment(text, length, fresh_in, out);
+        at = write_segment(text, length, fresh_in, out, segment_add, is_boundary);
         if (at == SIZE_MAX || !add_piece(pieces, fresh_out, fresh_in, at - fresh_in)) return ND_NO_MEMORY;
         /* The next character starts afresh, so nothing comes back to before it. */
         fresh_in = at;

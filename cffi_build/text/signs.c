@@ -4,8 +4,6 @@
 
 #include "internal.h"
 
-#define MIXER 0x9E3779B97F4A7C15u
-
 typedef struct {
     uint32_t place, code;
 } sign;
@@ -99,7 +97,7 @@ static bool merge(const nd_words *words, const signs *signs, nd_signed_words *fo
             starts[i] = words->starts[word];
             ends[i] = words->ends[word++];
         } else {
-            values[i] = ((uint64_t)signs->items[sign].code + 1) * MIXER;
+            values[i] = ((uint64_t)signs->items[sign].code + 1) * ND_GOLDEN_GAMMA;
             starts[i] = signs->items[sign++].place;
             ends[i] = starts[i] + 1;
         }
