@@ -105,6 +105,10 @@ def write(folder: Path, files: dict[str, bytes | str]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+# The near ones of it.
+ALIKE = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt"]
+
+
 def mixed_folder(folder: Path) -> None:
     """Documents of every format: the same text four times, a near-copy, another, a short, an empty and a broken one."""
     text = prose(1)
