@@ -332,7 +332,8 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
                 self._waiting[ref] = near[ref]
                 self._count(ref, near=bool(near[ref]))
         marked = [(ref, {MARK: self._marks[ref].id}) for ref in refs if ref in self._marks]
-        self.store.annotate(marked)
+        if marked:
+            self.store.annotate(marked)
         self.counts.marked += len(marked)
         self._marks.clear()
         waited = time.monotonic() - self._placed

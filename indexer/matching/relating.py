@@ -338,14 +338,10 @@ class ReadDocument:
         return _made_ready(self.text)
 
 
-def aside_of(record: Record, document: Document | ExtractionError | None) -> Aside:
-    left_out = document.left_out if isinstance(document, Document) else ()
-    return Aside(record.title, record.source, record.metadata, left_out)
-
-
 def read_record(record: Record, document: Document | ExtractionError) -> ReadDocument:
-    text = document.text if isinstance(document, Document) else document
-    return ReadDocument(text, aside_of(record, document), record.read_digest, record.format)
+    text, left_out = (document.text, document.left_out) if isinstance(document, Document) else (document, ())
+    aside = Aside(record.title, record.source, record.metadata, left_out)
+    return ReadDocument(text, aside, record.read_digest, record.format)
 
 
 def read_question(question: Question) -> ReadDocument:

@@ -12,6 +12,7 @@ from indexer.clustering.decision_file import FORM
 from indexer.ingest.naming import container_of
 from indexer.model import Record, name_of
 from indexer.model.paths import path_of_printable
+from indexer.relations.relation import VerdictWord
 from indexer.report.contents import ReportContents, ShownCluster, ShownSample
 from indexer.report.dates import date_of
 from indexer.report.links import is_web
@@ -53,12 +54,12 @@ def _json(value: Any) -> str:
 
 
 def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]:
-    members = [_member(cluster, place, report) for place in range(len(cluster.members))]
+    members = [_member(cluster, place, verdict, report) for place, verdict in enumerate(cluster.verdicts)]
     return {"id": cluster.id, "size": cluster.size, "members": members}
 
 
-def _member(cluster: ShownCluster, place: int, report: ReportContents) -> Mapping[str, Any]:
-    (record, near), verdict = cluster.members[place], cluster.verdicts[place]
+def _member(cluster: ShownCluster, place: int, verdict: VerdictWord, report: ReportContents) -> Mapping[str, Any]:
+    record, near = cluster.members[place]
     said = [verdict, _SAID.get(cluster.relations[place], "")]
     if beside := cluster.beside[place]:
         # How near it is to the first document says nothing about this one.

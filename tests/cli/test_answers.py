@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from indexer import fingerprint
 from indexer.cli.terminal.output import printable
 from indexer.schemes.interchange import fingerprints
-from tests.cli.command import Neardup, contents, mixed_folder, write
+from tests.cli.command import ALIKE, Neardup, contents, mixed_folder, write
 from tests.cli.written import changed, html, prose, xml
 
-ALIKE = ("docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt")
 # The navigation of the page stands beside its text, and so the page is identical with none of these.
 EQUAL = ("docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt")
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"

@@ -6,7 +6,7 @@ import glob
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -127,13 +127,16 @@ def begin(folder: str, form: Form) -> None:
 def unfinished(sources: Sources, parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
-        noted = read_footer(os.fspath(path), SKETCHES) if path.exists() else {}
-        asked = json.loads(json.dumps(part.noted(sources.selection)))
-        there = all(noted.get(name) == asked[name] for name in ("state", "read"))
+        there = path.exists() and _is_of(path, part.noted(sources.selection))
         if there and not (is_remote(part.path) and _broken_off(path)):
             counts.done_before += 1
         else:
             yield part
+
+
+def _is_of(path: Path, asked: Mapping[str, Any]) -> bool:
+    noted, wanted = read_footer(os.fspath(path), SKETCHES), json.loads(json.dumps(asked))
+    return all(noted.get(name) == wanted[name] for name in ("state", "read"))
 
 
 def _broken_off(path: Path) -> bool:
