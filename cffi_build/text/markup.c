@@ -235,13 +235,14 @@ size_t nd_collapse(uint8_t *text, size_t length, int marks) {
     size_t used = 0, width = 1, marked = SIZE_MAX, retry = 0;
     uint8_t last = BLANK, rank = 0;
     for (size_t i = 0; i < length; i += width) {
-        size_t plain = i < retry ? 0 : take_plain(text + i, length - i, last == BLANK, text + used);
-        if (plain == 0 && i >= retry) retry = i + 16;
-        if (plain != 0) {
-            width = plain;
-            used += plain;
-            last = text[used - 1] == ' ' ? BLANK : PLAIN;
-            continue;
+        if (i >= retry) {
+            width = take_plain(text + i, length - i, last == BLANK, text + used);
+            if (width != 0) {
+                used += width;
+                last = text[used - 1] == ' ' ? BLANK : PLAIN;
+                continue;
+            }
+            retry = i + 16;
         }
         uint8_t kind = KINDS[text[i]], blank = ' ';
         width = 1;

@@ -1,4 +1,4 @@
-/* What plain text holds beside its words, and many texts in one call, so that a caller lets go of a lock once for all. */
+/* What plain text holds beside its words: control characters and layout. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -177,6 +177,7 @@ class StorePassages:
     def copied(self) -> Copied:
         return copied_between(self.repeats, self._ranks, self.origins[1])
 
+    @cached_property
     def in_passages(self) -> tuple[Positions, Positions]:
         """The words of each document, and the number of them found in other documents too: both of shape
         (documents,).

@@ -47,8 +47,8 @@ _WORD = re.compile(r"\w+(?:-\w+)*")
 # only if it sees any.
 _PROBE = 20
 _PASSWORD_ERROR = 4
-# A number before the words of a line.
 _SPACES = re.compile(r"(?<=\S) +(?=\S)")
+# A number before the words of a line.
 _NUMBERED = re.compile(r"\s*([0-9]{1,4}) +(?=\S)")
 # Lines that may go over two columns, how many of them are looked at for a gap, and how straight it is, in points.
 _LONG_ROW, _SAMPLED, _SAME_COLUMN, _MOST_ROWS, _LEAST_GAPS = 30, 6, 6.0, 0.6, 4

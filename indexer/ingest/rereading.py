@@ -18,7 +18,7 @@ from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sources import Input, Rejected
-from indexer.model import Document, Record, Ref
+from indexer.model import Document, Record
 from indexer.model.chunking import chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
@@ -57,20 +57,19 @@ class StoredTexts:
             yield record, document if isinstance(document, ExtractionError) else document.text
 
     def documents(self, records: Iterable[Record]) -> Iterator[tuple[Record, Document | ExtractionError]]:
-        beside: dict[Ref, PartsLeftOut] = {}
-        for some in chunks_by_size(self._items(records, beside), _TOGETHER, _size, _BYTES):
-            known = [_known(item) for item in some]
-            left = [item for item, outcome in zip(some, known, strict=True) if not outcome and isinstance(item, Item)]
+        for some in chunks_by_size(self._items(records), _TOGETHER, lambda each: _size(each[0]), _BYTES):
+            known = [_known(item) for item, _ in some]
+            left = [
+                item for (item, _), outcome in zip(some, known, strict=True) if not outcome and isinstance(item, Item)
+            ]
             extracted = iter(self._extracted(left))
-            for each in known:
+            for (_, parts), each in zip(some, known, strict=True):
                 outcome = each or next(extracted)
                 if isinstance(outcome, Failed):
                     detail = outcome.detail or REASONS.get(outcome.reason, "")
                     yield outcome.key, ExtractionError(outcome.reason, detail)
                 else:
-                    document = outcome.document
-                    if parts := beside.pop(outcome.key.ref, ()):
-                        document = replace(document, left_out=document.left_out + parts)
+                    document = replace(outcome.document, left_out=outcome.document.left_out + parts)
                     yield outcome.key, _as_indexed(outcome.key, document)
 
     def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
@@ -116,19 +115,16 @@ class StoredTexts:
         if large:
             raise UnreadableError(_UNREADABLE, f"the file has more than {counted(self._most or 0, 'byte')}")
 
-    def _items(
-        self, records: Iterable[Record], beside: dict[Ref, PartsLeftOut]
-    ) -> Iterator[Item[Record] | Failed[Record]]:
+    def _items(self, records: Iterable[Record]) -> Iterator[tuple[Item[Record] | Failed[Record], PartsLeftOut]]:
         for record, source in self._found(records):
             if isinstance(source, Rejected):
                 # Of the reasons for a document, these are no words of extraction.
                 reason = _UNREADABLE if source.reason in (CHANGED, IN_FIELDS) else source.reason
-                yield Failed(record, reason, source.detail)
+                yield Failed(record, reason, source.detail), ()
             elif gone := missing(record.extractor):
-                yield Failed(record, _UNREADABLE, gone)
+                yield Failed(record, _UNREADABLE, gone), ()
             else:
-                beside[record.ref] = source.left_out
-                yield self._item(record, source)
+                yield self._item(record, source), source.left_out
 
     def _item(self, record: Record, source: Input) -> Item[Record] | Failed[Record]:
         # What has changed since is read by its content.

@@ -38,21 +38,23 @@ def sketch_columns(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedText
     return [simhashes, *(each.where(there) for each in others)]
 
 
-def sketched_texts(schemes: Sequence[Scheme], texts: Texts) -> list[DigestedSketches]:
+def sketched_texts(
+    schemes: Sequence[Scheme], texts: Texts, digests: Sequence[tuple[str, str, str]] | None = None
+) -> list[DigestedSketches]:
+    """The sketches and digests of texts: `digests` if given, else those of texts of which nothing else was read."""
     texts = Joined(*joined_texts(texts))
     columns = sketch_columns(schemes, texts)
     ids = [(scheme.family, scheme.id) for scheme in (_SIMHASH, *schemes)]
     rows = zip(*(column.listed(name) for (_, name), column in zip(ids, columns, strict=True)), strict=True)
-    # Nothing else was read of a text that is given alone, so both digests are one.
-    digests = [text_digest(text).hex() for text in texts.listed()]
-    made = [
-        {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)}
-        for row in rows
-    ]
-    for sketches, digest in zip(made, digests, strict=True):
+    if digests is None:
+        digests = [(same, same, NOTHING_BESIDE) for same in (text_digest(text).hex() for text in texts.listed())]
+    made = list[DigestedSketches]()
+    for row, each in zip(rows, digests, strict=True):
+        sketches = {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)}
         if not sketches[SIMHASH_DOC].payload:
-            sketches.update(sketches_without_words(schemes, digest, digest))
-    return [(sketches, digest, digest, NOTHING_BESIDE) for sketches, digest in zip(made, digests, strict=True)]
+            sketches |= sketches_without_words(schemes, *each[:2])
+        made.append((sketches, *each))
+    return made
 
 
 def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:

@@ -13,7 +13,7 @@ from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
-from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts, sketches_without_words
+from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, ReadingSettings, lookup_each, read_documents
 from indexer.matching.kept import schemes_of
@@ -21,7 +21,7 @@ from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question
 from indexer.matching.relating import QuestionRelations
 from indexer.matching.rule import MatchRule
-from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC, Document, Record, Ref, name_of, with_declared
+from indexer.model import DEFAULT_MIN_TOKENS, Document, Record, Ref, name_of, with_declared
 from indexer.relations.relation import COPIES, Relation
 from indexer.stores.base import Store
 from indexer.stores.texts import StoredText, TextFields
@@ -135,13 +135,10 @@ class BulkRequests:
             )
         self._read(wanted)
         read = [(line, line.document) for line in wanted if line.document]
-        schemes = schemes_of(self._store)
-        sketched = sketched_texts(schemes, [document.text for _, document in read])
-        for (line, document), (sketches, *_) in zip(read, sketched, strict=True):
-            digests = digests_of(document)
-            if not sketches[SIMHASH_DOC].payload:
-                sketches |= sketches_without_words(schemes, *digests[:2])  # noqa: PLW2901
-            line.record = self._record(line, document, (sketches, *digests))
+        digests = [digests_of(document) for _, document in read]
+        sketched = sketched_texts(schemes_of(self._store), [document.text for _, document in read], digests)
+        for (line, document), made in zip(read, sketched, strict=True):
+            line.record = self._record(line, document, made)
         if self._policy.actions:
             named = {line.id for line in lines}
             new = [line for line in wanted if line.record and not line.record.short]

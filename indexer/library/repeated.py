@@ -42,7 +42,7 @@ class Repeated(OpenStore):
         with self._lock, StorePassages(self.store, words) as found:
             keep = self.store.keeper_of_copied() if write else None
             found.read(progress)
-            counts, inside = found.in_passages()
+            counts, inside = found.in_passages
             common = tuple(found.common())
             made = repetition.Repetition(
                 words, len(found.holders), int(counts.sum()), int(inside.sum()), unread_of(found.unread),
@@ -85,7 +85,7 @@ def _copied(found: StorePassages) -> list[CopiedWords]:
 def _partly_copied(found: StorePassages) -> list[PartlyCopied]:
     from indexer.library.repetition import PartlyCopied
 
-    counts, inside = (each.tolist() for each in found.in_passages())
+    counts, inside = (each.tolist() for each in found.in_passages)
     made = [
         PartlyCopied(name_of(holder.ref), holder.source, words, some, round(some / words, 6))
         for holder, words, some in zip(found.holders, counts, inside, strict=True)
@@ -118,7 +118,7 @@ def _kept(made: Repetition, found: StorePassages, common: Iterable[RepeatedPassa
         ways = {"first_in": pair.origin, "then_in": pair.by}
         yield CopiedRow("origins", "\0".join(ways.values()), None, ways, {"words": pair.words}, tuple(ways.values()))
     # Of a place with a number, how many documents and words it has, and words in passages.
-    totals = (np.bincount(numbers, each).tolist() for each in (np.ones(len(numbers)), *found.in_passages()))
+    totals = (np.bincount(numbers, each).tolist() for each in (np.ones(len(numbers)), *found.in_passages))
     for name, documents, words, inside in zip(names, *totals, strict=True):
         counts = {"documents": int(documents), "words": int(words), "in_passages": int(inside)}
         yield CopiedRow("origin", name, None, {}, counts, (name,))

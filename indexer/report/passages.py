@@ -73,7 +73,7 @@ def shown_passages(
     """
     with StorePassages(store, WORDS) as found:
         found.read()
-        counts, inside = found.in_passages()
+        counts, inside = found.in_passages
         names = [name_of(holder.ref) for holder in found.holders]
         # What stands only in documents that are equal as a whole says no more than their clusters do.
         several = (each for each in found.common() if np.unique(found.repeats.copy_of[each.holders]).size > 1)

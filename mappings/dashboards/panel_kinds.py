@@ -56,7 +56,7 @@ def over_time(name: str, label: str, interval: str = "auto") -> Aggregation:
     )
 
 
-def in_ranges(name: str, label: str, bounds: Sequence[float]) -> Aggregation:
+def in_ranges(name: str, label: str, bounds: Sequence[int]) -> Aggregation:
     """The shares of a field between percentages, the last of which stands for all of it.
 
     A histogram with a step below 1 would do, but its bars filter by whole numbers when they are clicked.

@@ -348,9 +348,9 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
     rest = dict(annotations)
     fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
     if isinstance(cluster, Mapping) and _fits(cluster):
-        said = {**({"relation": UNKNOWN} if "repeats" in cluster else {}), **cluster}
-        verdict = verdict_of(said["relation"] if "repeats" in said else None)
-        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **said, "verdict": verdict}
+        relation = cluster.get("relation", UNKNOWN) if "repeats" in cluster else None
+        empty = dict.fromkeys((*CLUSTER_FIELDS, "single"))
+        fields = {**empty, "relation": relation, **cluster, "verdict": verdict_of(relation)}
         del rest["cluster"]
     version = rest.get("version")
     is_kept = isinstance(version, Mapping) and _is_version(version)

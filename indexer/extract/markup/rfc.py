@@ -40,7 +40,7 @@ class RfcWords:
         if name == "section":
             self._number = self._next_number(attributes)
             return f"{self._number}{title}" if title else ""
-        if label := _COUNTED.get(name, "") if attributes else "":
+        if attributes and (label := _COUNTED.get(name)):
             self._counts[label] += 1
             self._places[attributes.get("anchor", "")] = numbered = f"{label} {self._counts[label]}"
             return f"{numbered}: {title}" if title else ""

@@ -1,7 +1,7 @@
 """DOCX (ECMA-376) and OpenDocument (1.3).
 
-Headers and footers, tracked deletions and comments are kept beside the text. Field codes and generated tables of
-contents are not read.
+Headers and footers, tracked deletions, comments and OpenDocument's generated tables of contents are kept beside the
+text. Field codes are not read.
 """
 
 from __future__ import annotations
