@@ -123,9 +123,11 @@ class Contents(Erasing):
             follow_links, id_from,
         )  # fmt: skip
         reading = Extraction(None, extractor, format, ocr, WorkerLimits(timeout, memory), max_size)
+        columns = columns_of(fields)
         run = self._indexing(
             Fingerprinting(jobs, min_tokens, self._added), [os.fspath(path) for path in named], walk, reading,
-            columns=columns_of(fields), dead_letters=None if dead_letters is None else os.fspath(dead_letters),
+            columns=replace(columns, html=columns.html or format == "html"),
+            dead_letters=None if dead_letters is None else os.fspath(dead_letters),
         )  # fmt: skip
         arriving = replace(
             _arriving(skip_duplicates, on, cluster=cluster),

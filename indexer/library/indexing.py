@@ -124,17 +124,8 @@ class Indexing:
             self._tell("no document was found, so no store was made")
             return indexed(self._store, self.summary, left_out=sources.passed_over.total)
         making, coming, stopped = self._making, None, False
-        kind = making.kind or self._kind
         letters = Refused(self._letters, settings.options, settings.limits, self._tell) if self._letters else None
-        usual = schemes_of_new(making.schemes, making.scheme, made=not exists, kind=kind)
-        made = store_info(settings.options.content, usual, kind)
-        if not exists:
-            _require_rule(arriving, made, self._store)
-        with (
-            opened(self._store, self._tell, create=made, refresh=refresh)
-            if self._into is None
-            else nullcontext(self._into)
-        ) as target:
+        with self._target(arriving, settings, exists=exists, refresh=refresh) as target:
             self.opened = True
             if self.on_open:
                 self.on_open(target)
@@ -164,6 +155,18 @@ class Indexing:
         return indexed(
             self._store, self.summary, coming, left_out=sources.passed_over.total, letters=letters, stopped=stopped
         )
+
+    def _target(
+        self, arriving: Arriving, settings: Settings, *, exists: bool, refresh: Refresh
+    ) -> AbstractContextManager[Store]:
+        if self._into is not None:
+            return nullcontext(self._into)
+        making, kind = self._making, self._making.kind or self._kind
+        usual = schemes_of_new(making.schemes, making.scheme, made=not exists, kind=kind)
+        made = store_info(settings.options.content, usual, kind)
+        if not exists:
+            _require_rule(arriving, made, self._store)
+        return opened(self._store, self._tell, create=made, refresh=refresh)
 
     def _told(self, inputs: Iterable[Each], progress: Callable[[int], None]) -> Iterator[Each]:
         for item in inputs:

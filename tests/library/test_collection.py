@@ -150,6 +150,13 @@ def test_index_takes_what_the_command_takes(collection: indexer.Collection, tmp_
         collection.index()
 
 
+def test_fields_hold_html_if_the_format_says_so(collection: indexer.Collection, tmp_path: Path) -> None:
+    page = f"<p>{prose(1)}</p><script>gone()</script>"
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "a", "body": page}) + "\n", "utf-8")
+    collection.index(tmp_path / "rows.jsonl", format="html", fields={"text": "body"}, jobs=1)
+    assert (collection["a"].format, collection["a"].tokens) == ("html", len(prose(1).split()))
+
+
 @pytest.mark.parametrize("jobs", [-1, 10**20])
 def test_values_that_cannot_be_are_refused(collection: indexer.Collection, jobs: int, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some words")
