@@ -14,6 +14,7 @@ from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, table
 from indexer.errors import UsageError
+from indexer.library.batch_options import WordsAsked
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 from indexer.text.remarks import in_json
@@ -34,7 +35,7 @@ _LETTERS = 300
 class Listed:
     """The options of the list of passages: its kind, its length and its form."""
 
-    words: Annotated[int, Option("The least length of a passage.", least=1)] = 50
+    words: WordsAsked = 50
     by: Annotated[By, Option("List passages, what hosts and folders have from each other, how much of each document "
         "stands elsewhere, or clusters that are near for common passages.")] = "passage"  # fmt: skip
     limit: Annotated[int | None, Option("List the first N.  [default: 20 as text, all in other formats and with "

@@ -12,6 +12,12 @@ from indexer.model.declared import Option
 if TYPE_CHECKING:
     from indexer.clustering.relations import Permitted
 
+WordsAsked = Annotated[int, Option("The least length of a passage.", least=1)]
+LatestAsked = Annotated[bool, Option("If documents have one id and different texts, the last one counts. Otherwise "
+    "they are refused.")]  # fmt: skip
+TimeFieldAsked = Annotated[str | None, Option("The field or column with the time of a document, for --canonical "
+    "earliest.", metavar="NAME")]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class BatchRun:
@@ -76,8 +82,7 @@ class BatchComparison:
         metavar="OLD")] = None  # fmt: skip
     stale: Annotated[Literal["refuse", "forget", "keep"], Option("Sketches of missing or changed inputs: refuse with "
         "the list, remove them, or keep counting them.")] = "refuse"  # fmt: skip
-    latest: Annotated[bool, Option("If documents have one id and different texts, the last one counts. Otherwise they "
-        "are refused.")] = False  # fmt: skip
+    latest: LatestAsked = False
     judging: BatchJudging = BatchJudging()
 
 
@@ -103,7 +108,7 @@ class BatchPassages:
     A cut document with fewer than `least_left` words left is dropped.
     """
 
-    words: Annotated[int, Option("The least length of a passage.", least=1)] = 50
+    words: WordsAsked = 50
     least_left: Annotated[int, Option("Drop documents with a lost passage and fewer than N words left.", least=1)] = 1
     text_field: Annotated[str | None, Option("The field or column with the text.  [default: text]",
         metavar="NAME")] = None  # fmt: skip

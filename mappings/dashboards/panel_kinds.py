@@ -109,7 +109,7 @@ class Table(Panel):
     view: str
     query: str
     aggregations: tuple[Aggregation, ...]
-    narrow: Mapping[int, int] = field(default_factory=dict)
+    narrow: Mapping[int, int]
     height: int = 14
 
 

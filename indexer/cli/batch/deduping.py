@@ -16,7 +16,7 @@ from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, options, refuse_typed
 from indexer.cli.options.shared import extraction_options, fingerprint_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, size
-from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread
+from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread, LatestAsked, TimeFieldAsked
 from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, MatchAsked, Walk
 from indexer.model.declared import Option
 from indexer.text.counts import counted
@@ -27,12 +27,10 @@ class DedupeOptions:
     """The output folder, the documents to compare with and to count, and the place of the work."""
 
     writing: BatchOutput
-    time_field: Annotated[str | None, Option("The field or column with the time of a document, for --canonical "
-        "earliest.", metavar="NAME")] = None  # fmt: skip
+    time_field: TimeFieldAsked = None
     against: Annotated[str | None, Option("A folder with the sketches and clusters of older documents. Their copies "
         "are removed too.", kind="path", metavar="OLD")] = None  # fmt: skip
-    latest: Annotated[bool, Option("If documents have one id and different texts, the last one counts. Otherwise they "
-        "are refused.")] = False  # fmt: skip
+    latest: LatestAsked = False
     judging: BatchJudging = BatchJudging()
     unverified: Annotated[bool, Option("Decide by the rule alone, without texts, even if it is a simhash. Some removed "
         "documents may be unrelated to the kept ones.", not_with=["verify"], typed=True)] = False  # fmt: skip

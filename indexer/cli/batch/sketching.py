@@ -16,7 +16,7 @@ from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import RunOutput, extraction_options, fingerprint_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
-from indexer.library.batch_options import BatchRun
+from indexer.library.batch_options import BatchRun, TimeFieldAsked
 from indexer.library.options import LEFT_OUT, Extraction, Fingerprinting, Walk
 from indexer.model.declared import Option
 from indexer.text.counts import counted
@@ -46,8 +46,7 @@ class SketchOptions:
     """The folder for sketches, the share of the work, and further notes on documents."""
 
     out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="DIR", required=True)]
-    time_field: Annotated[str | None, Option("The field or column with the time of a document, for --canonical "
-        "earliest.", metavar="NAME")] = None  # fmt: skip
+    time_field: TimeFieldAsked = None
     task: Annotated[tuple[int, int] | None, Option("Do only the I-th of N equal shares of the files.", kind=Task(),
         metavar="I/N")] = None  # fmt: skip
     strict: Annotated[bool, Option("End with exit code 6 if any document failed.")] = False
