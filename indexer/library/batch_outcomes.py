@@ -41,6 +41,13 @@ class ByTexts(ByRule):
         return self.stays.get(NOT_VERIFIED, 0)
 
 
+_Relations = Annotated[Mapping[str, int], "The removed documents by their relation to the kept one: identical, "
+    "reflowed, noise, or with options another; empty if texts were not compared"]  # fmt: skip
+_Lost = Annotated[int, "The number of their words found in no kept document"]
+_Stays = Annotated[Mapping[str, int], "Documents near a kept one and kept all the same, by reason"]
+_ReadingSeconds = Annotated[float | None, "The time to read texts again; null if not asked for"]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class BatchSketched(Outcome):
     """The outcome of sketching the documents of files."""
@@ -99,11 +106,10 @@ class BatchClustered(ByTexts):
     compared: Annotated[int, "Documents compared"]
     kept: Annotated[int, "Documents kept"]
     removed: Annotated[int, "Documents removed as repeats of a kept one"]
-    relations: Annotated[Mapping[str, int], "The removed documents by their relation to the kept one: identical, "
-        "reflowed, noise, or with options another; empty if texts were not compared"]  # fmt: skip
-    lost: Annotated[int, "The number of their words found in no kept document"]
-    stays: Annotated[Mapping[str, int], "Documents near a kept one and kept all the same, by reason"]
-    reading_seconds: Annotated[float | None, "The time to read texts again; null if not asked for"]
+    relations: _Relations
+    lost: _Lost
+    stays: _Stays
+    reading_seconds: _ReadingSeconds
     unseen: Annotated[tuple[str, ...], "Inputs out of sight from here, still counted"]
     stale: Annotated[tuple[str, ...], "Missing or changed inputs, still counted"]
     clusters: Annotated[int, "Clusters of two or more documents"]
@@ -196,11 +202,10 @@ class BatchDeduped(Outcome, ByTexts):
     first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
     kept: Annotated[int, "Documents kept"]
     removed: Annotated[int, "Documents removed as repeats of a kept one"]
-    relations: Annotated[Mapping[str, int], "The removed documents by their relation to the kept one: identical, "
-        "reflowed, noise, or with options another; empty if texts were not compared"]  # fmt: skip
-    lost: Annotated[int, "The number of their words found in no kept document"]
-    stays: Annotated[Mapping[str, int], "Documents near a kept one and kept all the same, by reason"]
-    reading_seconds: Annotated[float | None, "The time to read texts again; null if not asked for"]
+    relations: _Relations
+    lost: _Lost
+    stays: _Stays
+    reading_seconds: _ReadingSeconds
     replaced: Annotated[int, "Documents replaced by a later one with the same id"]
     few_origins: Annotated[int, "With --min-origins, documents of clusters from fewer hosts or folders"]
     singletons: Annotated[int, "With --singletons drop, documents of no cluster"]
