@@ -93,8 +93,8 @@ def test_older_versions_alone_are_left_out(server: Server, index_name: str, stor
         assert hits() == everything
 
 
-def test_what_could_go_is_left_out_and_its_hit_is_shown(server: Server, index_name: str, store: Store) -> None:
-    section = GUIDE.read_text("utf-8").split("To fold only what [could go]")[1]
+def test_what_could_go_is_hidden_and_found_by_what_it_repeats(server: Server, index_name: str, store: Store) -> None:
+    section = GUIDE.read_text("utf-8").split("To hide only the documents that [could go]")[1]
     body = json.loads(re.findall(r"```json\n(.*?)```", section, re.DOTALL)[0]) | {"size": 100}
     relations = {"copy": "reflowed", "frame": "rendition", "other": "form", "unread": "unverified"}
     write(server, index_name, "kept", *relations, "unknown")
