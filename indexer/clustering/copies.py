@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of
 from indexer.clustering.latest import Deletion
 from indexer.clustering.relations import NOT_VERIFIED, Permitted, Reason
+from indexer.clustering.removal import RedundantDocument, Tally
 from indexer.errors import UsageError
-from indexer.ingest.from_store import origin_of_text
 from indexer.ingest.sketching import NOTHING
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
@@ -27,28 +26,6 @@ _Match = tuple[Ref, float, bool, Relation | None]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredCopy:
-    """A stored copy of the document `of`, or this document itself.
-
-    `similarity` (0 to 1) is that by the rule, 1 for equal texts; `identical` if all that was read of both is equal.
-    `left` is the file, the object or the document of another index the text was read from, if it may still exist; empty
-    if unknown. `relation` is that of its text to the other one's, None if not compared.
-    """
-
-    record: Record
-    of: Ref
-    similarity: float
-    identical: bool
-    relation: Relation | None
-    left: str
-    version: Hashable
-
-    @property
-    def asked(self) -> bool:
-        return self.record.ref == self.of
-
-
-@dataclass(frozen=True, slots=True)
 class UncomparedCounts:
     """The numbers of documents not compared, possibly with copies among them.
 
@@ -60,28 +37,12 @@ class UncomparedCounts:
     failures: int
 
 
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """The outcome for copies: `deleted` from the store, `stripped` or `changed`.
-
-    `stripped` ones are their owner's and keep their text, `changed` ones differ from the comparison and were left.
-    """
-
-    deleted: Sequence[StoredCopy]
-    stripped: Sequence[StoredCopy]
-    changed: Sequence[StoredCopy]
-
-    @property
-    def by_outcome(self) -> dict[str, Sequence[StoredCopy]]:
-        return {"deleted": self.deleted, "stripped": self.stripped, "changed": self.changed}
-
-
 class Copies:
     """The named documents and their copies: `found` has each named one before its repeats, nearest first.
 
     A copy is identical in text; with a rule, also near, short documents too. With `permitted` the texts of near ones
-    are read again and aligned: other content, or an unreadable text, makes it no copy unless permitted; `stays` counts
-    these by reason, with `examples`. The whole store is read once. Memory: the copies, without sketches. Raises
+    are read again and aligned: other content, or an unreadable text, makes it no copy unless permitted; `tally` counts
+    these. The whole store is read once. Memory: the copies, without sketches. Raises
     UsageError for a document without a text digest if there is no rule, for a rule of parts, and the errors of
     lookup().
     """
@@ -98,8 +59,7 @@ class Copies:
             rule.require_copies()
         self._store, self._rule, self._permitted = store, rule, permitted
         self._texts = stored_texts(store)
-        self.stays: Counter[str] = Counter()
-        self.examples: dict[str, str] = {}
+        self.tally = Tally()
         asked = [record for record in store.get(list(dict.fromkeys(refs))) if record is not None]
         unknown = next((record for record in asked if not record.text_digest), None)
         if unknown and rule is None:
@@ -128,7 +88,13 @@ class Copies:
         order = {record.ref: place for place, record in enumerate(asked)}
         self.found = sorted(
             self._read(matches),
-            key=lambda one: (order[one.of], not one.asked, not one.identical, -one.similarity, name_of(one.record.ref)),
+            key=lambda one: (
+                order[one.repeats],
+                one.record.ref != one.repeats,
+                not one.identical,
+                -one.similarity,
+                name_of(one.record.ref),
+            ),
         )
 
     def _differing(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation]]:
@@ -140,63 +106,64 @@ class Copies:
 
     def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, _Match]) -> int:
         unread: set[Ref] = set()
-        reasons: dict[Ref, Reason] = {}
+        kept: dict[Ref, RedundantDocument] = {}
         for record in asked:
             question = Question(name_of(record.ref), record=record, ref=record.ref)
             answer = lookup(self._store, rule, question, limit=None, exclude=record.ref, include_short=True)
             unread.update(answer.unread)
             others = {match.record.ref: match for match in answer.matches if match.record.ref not in matches}
             for some in chunks(others.values(), _ALIGNED_AT_ONCE):
-                for ref, relation, reason in self._judged(record, [match.record for match in some]):
+                for other, relation, reason in self._judged(record, [match.record for match in some]):
                     if reason is None:
-                        matches[ref] = record.ref, others[ref].similarity, False, relation
+                        matches[other.ref] = record.ref, others[other.ref].similarity, False, relation
                     else:
-                        reasons[ref] = reason
-        for ref in reasons.keys() - matches.keys():
-            self.stays[reasons[ref].kind] += 1
-            self.examples.setdefault(reasons[ref].kind, f"{name_of(ref)}: {reasons[ref].says}")
+                        kept[other.ref] = RedundantDocument(other.without_sketches(), "", record.ref, -1.0, reason)
+        for ref in kept.keys() - matches.keys():
+            self.tally.add(kept[ref])
         return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
 
-    def _judged(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation | None, Reason | None]]:
+    def _judged(
+        self, record: Record, others: Sequence[Record]
+    ) -> Iterator[tuple[Record, Relation | None, Reason | None]]:
         if self._permitted is None:
-            yield from ((other.ref, None, None) for other in others)
+            yield from ((other, None, None) for other in others)
             return
         self._texts.prepare([[record, *others]])
         for other in others:
             relation = self._texts.between(other, record)
             if isinstance(relation, str):
-                yield other.ref, None, Reason(NOT_VERIFIED, f"not verified: {relation}")
+                yield other, None, Reason(NOT_VERIFIED, f"not verified: {relation}")
             else:
-                yield other.ref, relation, self._permitted.loses(relation, name_of(record.ref))
+                yield other, relation, self._permitted.loses(relation, name_of(record.ref))
 
-    def _read(self, matches: Mapping[Ref, _Match]) -> Iterator[StoredCopy]:
+    def _read(self, matches: Mapping[Ref, _Match]) -> Iterator[RedundantDocument]:
         for refs in chunks(matches, READ_AT_ONCE):
             for ref, read in zip(refs, self._store.versioned(refs), strict=True):
                 if read is not None and read.record is not None:
-                    yield StoredCopy(
-                        read.record.without_sketches(), *matches[ref], origin_of_text(read.record), read.version
-                    )
+                    of, similarity, identical, relation = matches[ref]
+                    yield RedundantDocument(
+                        read.record.without_sketches(), cluster_of(read.annotations) or "", of, similarity, None,
+                        identical, read.version, relation=relation,
+                    )  # fmt: skip
 
-    def delete(self) -> Erasure:
-        deleted: list[StoredCopy] = []
-        stripped: list[StoredCopy] = []
-        changed: list[StoredCopy] = []
+    def delete(self) -> dict[str, list[RedundantDocument]]:
+        """The documents by their outcome: deleted, stripped (an owner's, which stays), or changed (and left)."""
+        done: dict[str, list[RedundantDocument]] = {"deleted": [], "stripped": [], "changed": []}
         deletion = Deletion(self._store)
         for page in chunks(self.found, READ_AT_ONCE):
             refs = [one.record.ref for one in page]
             before = len(self._store.stripped)
             deletion.delete(refs, versions={one.record.ref: one.version for one in page})
-            clusters = [cluster_of(known or {}) for known in deletion.annotations]
             owned = set(self._store.stripped[before:])
             gone: set[str] = set()
-            for one, cluster, now in zip(page, clusters, self._store.get(refs, sketches=False), strict=True):
-                (changed if now else stripped if one.record.ref in owned else deleted).append(one)
-                if not now and cluster:
-                    gone.add(cluster)
+            for one, now in zip(page, self._store.get(refs, sketches=False), strict=True):
+                done["changed" if now else "stripped" if one.record.ref in owned else "deleted"].append(one)
+                if not now and one.cluster:
+                    gone.add(one.cluster)
             deletion.renew()
             # It names the canonical document with its title; the next clustering writes it anew.
             self._store.delete_clusters(sorted(gone))
-        return Erasure(deleted, stripped, changed)
+        return done
 
 
 def _digest(record: Record) -> str:

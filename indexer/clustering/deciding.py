@@ -9,11 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
-from indexer.clustering.memory import Remembered, require_remembered
+from indexer.clustering.memory import require_remembered
 from indexer.clustering.relations import Reason
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import similarity_of
-from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.decisions import DecidedDocument, Decision
@@ -187,19 +186,8 @@ class DecidedPruning(Removal):
         ignored: Sequence[str] = (),
     ) -> None:
         super().__init__(store, with_documents=with_documents, ignored=ignored)
-        self.remembered: Remembered = require_remembered(store)
+        self.rule = require_remembered(store).rule
         self._decisions, self._last_copies = decisions, last_copies
-
-    @property
-    def rule(self) -> MatchRule:
-        return self.remembered.rule
-
-    def remark(self) -> str:
-        """An empty sentence: people compared the texts."""
-        return ""
-
-    def require_verified(self) -> None:
-        """Raise nothing: people compared the texts."""
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
         wrong, kept, decisions = dict[int, str](), set[Ref](), list[Decision]()
@@ -276,10 +264,9 @@ def _document(one: DecidedNow, beside: DecidedNow | None, reason: Reason | None)
         near = float(cluster.get("repeats_similarity", -1.0))
     elif beside and beside.stored and (beside.stored.annotations.get("cluster") or {}).get("is_canonical"):
         near = similarity_of(cluster)
-    kind, says = reason or ("", "")
     return RedundantDocument(
-        one.record, cluster_of(annotations) or "", beside.ref if beside else Ref(""), near, says,
-        beside is not None and one.record.is_identical(beside.record), one.stored.version if one.stored else None, kind,
+        one.record, cluster_of(annotations) or "", beside.ref if beside else Ref(""), near, reason,
+        beside is not None and one.record.is_identical(beside.record), one.stored.version if one.stored else None,
     )  # fmt: skip
 
 

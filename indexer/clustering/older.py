@@ -8,11 +8,10 @@ from indexer.clustering.assign import READ_AT_ONCE, cluster_of
 from indexer.clustering.canonical import loses_mail
 from indexer.clustering.decided import HeldDecisions
 from indexer.clustering.history import signs_among
-from indexer.clustering.memory import Remembered, require_remembered
+from indexer.clustering.memory import require_remembered
 from indexer.clustering.relations import APART, Reason, mail_reason
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import StoredCluster, stored_clusters
-from indexer.matching.rule import MatchRule
 from indexer.model import Record
 from indexer.model.chunking import chunks
 from indexer.relations.versions.order import Lineage, lineages
@@ -30,18 +29,9 @@ class VersionPruning(Removal):
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
         super().__init__(store, with_documents=with_documents, ignored=ignored)
-        self._remembered: Remembered = require_remembered(store)
+        remembered = require_remembered(store)
+        self.rule, self._time = remembered.rule, remembered.canonical.time
         self._held = HeldDecisions(store)
-
-    @property
-    def rule(self) -> MatchRule:
-        return self._remembered.rule
-
-    def require_verified(self) -> None:
-        """Raise nothing: the order of versions is read anew."""
-
-    def remark(self) -> str:
-        return ""
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
         found = (each for cluster in stored_clusters(self.store, least=2) for each in self._of_cluster(cluster))
@@ -57,15 +47,13 @@ class VersionPruning(Removal):
                 if one and one.record and cluster_of(one.annotations) == cluster.id
             ]
         records = [record for record, _ in read]
-        for lineage in lineages(signs_among(self.store, records, self._remembered.canonical.time)):
+        for lineage in lineages(signs_among(self.store, records, self._time)):
             # Members are by their similarity to the canonical document.
             latest = records[min(lineage.latest)]
             for place, why in _before_the_latest(lineage):
                 record = records[place]
-                kind, says = self._reason_to_keep(record, latest) or ("", "")
-                yield RedundantDocument(
-                    record, cluster.id, latest.ref, -1.0, says, version=read[place][1], kind=kind, older=why
-                )
+                reason = self._reason_to_keep(record, latest)
+                yield RedundantDocument(record, cluster.id, latest.ref, -1.0, reason, version=read[place][1], older=why)
 
     def _reason_to_keep(self, record: Record, latest: Record) -> Reason | None:
         if self._held.are_apart(record.ref, latest.ref):

@@ -89,17 +89,10 @@ class PartPruning(Removal):
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
         super().__init__(store, with_documents=with_documents, ignored=ignored)
-        self._rule = MatchRule((Finder(_scheme_of_parts(store), 1.0),))
+        # All keys of a part are in the longer document.
+        self.rule = MatchRule((Finder(_scheme_of_parts(store), 1.0),))
         self._unread = ""
         self._read = 0
-
-    @property
-    def rule(self) -> MatchRule:
-        """The rule that finds possible parts: all keys of the shorter document are in the longer one."""
-        return self._rule
-
-    def require_verified(self) -> None:
-        """Raise nothing: parts are always verified by the texts."""
 
     def remark(self) -> str:
         if self._unread and not self._read:
@@ -181,12 +174,11 @@ class PartPruning(Removal):
                 reason = _GONE
             elif reason is None and holder and _loses_mail(stored.record, holder.record):
                 reason = _MAIL
-            kind, says = reason or ("", "")
-            beside = max(0, one.by.tokens - one.held.tokens)
+            added = max(0, one.by.tokens - one.held.tokens)
             surplus.append(
                 RedundantDocument(
                     stored.record, cluster_of(stored.annotations) or "", one.by.ref, 1.0 if reason is None else -1.0,
-                    says, False, stored.version, kind, (), None if reason else Relation("part", added=beside),
+                    reason, version=stored.version, relation=None if reason else Relation("part", added=added),
                 )
             )  # fmt: skip
         return surplus

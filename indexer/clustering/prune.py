@@ -7,7 +7,7 @@ rule demands, and that one stays. A document wrongly called a near-duplicate wou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,10 +21,11 @@ from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
+from indexer.matching.measures.tables import Comparer
+from indexer.matching.nodes import found_of
 from indexer.matching.rule import DEFAULT_SHARE, Finder, MatchRule, TextVerification
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks, chunks_by_size
-from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
 
@@ -63,16 +64,13 @@ class Pruning(Removal):
         if with_documents and verify is None and permitted is None:
             permitted = Permitted(frozenset(("identical",)))
         self.remembered: Remembered = require_remembered(store)
+        self.rule = self.remembered.rule
         self._held = HeldDecisions(store)
         self.rule.require_copies()
         self.unverified, self._permitted = unverified, permitted
         self._relations: Relations[Record] | None = None
         self.verify = None if verify is None else _no_less(verify, self.rule.measure)
         self._readers: dict[str, Reader] = {}
-
-    @property
-    def rule(self) -> MatchRule:
-        return self.remembered.rule
 
     def remark(self) -> str:
         way = "--unverified goes by the simhash" if self.rule.by_hash_alone else "--verify sketch goes by the sketches"
@@ -86,67 +84,62 @@ class Pruning(Removal):
             versions = self.store.versioned([*stand_ins, *(ref for _, _, ref, _ in page)])
             first = dict(zip(stand_ins, versions, strict=False))
             members = [
-                _Member(cluster, count, other, stored.record, stored.version, _staying(other, first[other]))
+                _Member(
+                    RedundantDocument(stored.record, cluster, other, -1.0, version=stored.version),
+                    _staying(other, first[other]),
+                    count,
+                )
                 for (cluster, count, ref, other), stored in zip(page, versions[len(stand_ins) :], strict=True)
                 if stored and stored.record and repeated_by(ref, stored.annotations) == other
             ]
-            yield self._surplus(members)
+            yield self._confirmed(list(self._surplus(members)))
         for reader in self._readers.values():
             reader.require_read()
 
-    def _surplus(self, members: Sequence[_Member]) -> list[RedundantDocument]:
-        values = np.full(len(members), -1.0)
-        reasons: list[Reason | None] = [_ALONE] * len(members)
-        there = [place for place, member in enumerate(members) if member.beside is not None]
-        beside = [member.beside.record for member in members if member.beside is not None]
-        values[there], judged = self._compared(beside, [members[place].record for place in there])
-        for place, why in zip(there, judged, strict=True):
-            apart = self._held.are_apart(members[place].record.ref, members[place].repeats)
-            reasons[place] = APART if apart else why
-        surplus = []
-        for member, value, why in zip(members, values.tolist(), reasons, strict=True):
-            same = member.beside is not None and member.record.is_identical(member.beside.record)
-            if not (why or self._relations) and member.beside:
-                lost = loses_mail(member.record.source, member.beside.record.source)
-                why = mail_reason(member.repeats.id) if lost else None  # noqa: PLW2901
-            kind, says = why or ("", "")
-            surplus.append(
-                RedundantDocument(
-                    member.record, member.cluster, member.repeats, value, says, same, member.version, kind
-                )
-            )  # fmt: skip
+    def _surplus(self, members: Sequence[_Member]) -> Iterator[RedundantDocument]:
+        both = [(member.stand_in.record, member.document.record) for member in members if member.stand_in]
+        values, reasons = self._compared([one for one, _ in both], [record for _, record in both])
+        compared = zip(values.tolist(), reasons, strict=True)
+        clusters: dict[str, list[_Member]] = {}
+        for member in members:
+            document, stand_in = member.document, member.stand_in
+            if stand_in is None:
+                yield replace(document, reason=_ALONE)
+                continue
+            value, reason = next(compared)
+            if self._held.are_apart(document.record.ref, document.repeats):
+                reason = APART
+            elif not (reason or self._relations) and loses_mail(document.record.source, stand_in.record.source):
+                reason = mail_reason(document.repeats.id)
+            same = document.record.is_identical(stand_in.record)
+            judged = replace(document, similarity=value, reason=reason, identical=same)
+            if reason or not self._relations:
+                yield judged
+            else:
+                clusters.setdefault(document.cluster, []).append(replace(member, document=judged))
         if self._relations:
-            surplus = list(self._related(self._relations, surplus, members))
-        return self._confirmed(surplus)
+            yield from self._related(self._relations, clusters)
 
     def _related(
-        self, relations: Relations[Record], surplus: Sequence[RedundantDocument], members: Sequence[_Member]
+        self, relations: Relations[Record], clusters: Mapping[str, Sequence[_Member]]
     ) -> Iterator[RedundantDocument]:
-        clusters: dict[str, list[tuple[RedundantDocument, _Member]]] = {}
-        pairs = []
-        for document, member in zip(surplus, members, strict=True):
-            if document.kept or not member.beside:
-                yield document
-                continue
-            clusters.setdefault(document.cluster, []).append((document, member))
-            pairs.append((document.cluster, document.record, member.beside.record))
-        relations.prepare(pairs)
+        relations.prepare((name, *pair) for name, some in clusters.items() for pair in _pairs(some))
         for cluster, some in clusters.items():
             # Of copies of one form the first that is judged stays.
-            rule, records = self.remembered.canonical, [document.record for document, _ in some]
+            rule, records = self.remembered.canonical, [member.document.record for member in some]
             owners = values_for(rule, self.store, records)
             keys = {record.ref: rule.key(record, values) for record, values in zip(records, owners, strict=True)}
-            ordered = sorted(some, key=lambda each: keys[each[0].record.ref])
+            ordered = sorted(some, key=lambda each: keys[each.document.record.ref])
             yield from self._judged_by_text(relations, cluster, ordered)
 
     def _judged_by_text(
-        self, relations: Relations[Record], cluster: str, some: Sequence[tuple[RedundantDocument, _Member]]
+        self, relations: Relations[Record], cluster: str, some: Sequence[_Member]
     ) -> Iterator[RedundantDocument]:
-        known = {document.record.ref: document for document, _ in some}
-        beside = {member.repeats: member.beside for _, member in some if member.beside}
-        here = Counter(member.repeats for _, member in some)
+        known = {member.document.record.ref: member.document for member in some}
+        stand_ins = {member.document.repeats: member.stand_in for member in some if member.stand_in}
+        here = Counter(member.document.repeats for member in some)
         # A document can be replaced where all that repeat it are judged together, and nobody decided on it.
-        whole = {member.repeats for _, member in some if here[member.repeats] == member.repeating}
+        whole = {member.document.repeats for member in some if here[member.document.repeats] == member.repeating}
         whole = {ref for ref in whole if not any(self._held.sides([ref]))}
         values = {(ref, document.repeats): document.similarity for ref, document in known.items()}
 
@@ -162,15 +155,13 @@ class Pruning(Removal):
         def may_go(record: Record) -> bool:
             return record.ref in known or record.ref in whole
 
-        pairs = [(document.record, stand_in.record) for document, member in some if (stand_in := member.beside)]
-        for record, (other, relation, reason) in relations.verdicts(cluster, pairs, near, may_go):
-            document = known.get(record.ref)
-            if document is None:
-                document = beside[record.ref].redundant(known[other.ref])
-            kind, says = reason or ("", "")
+        for record, (other, relation, reason) in relations.verdicts(cluster, _pairs(some), near, may_go):
+            # A stand-in goes for a cleaner document, which repeats it.
+            document = known.get(record.ref) or stand_ins[record.ref]
+            similarity = document.similarity if record.ref in known else known[other.ref].similarity
             yield replace(
-                document, repeats=other.ref, kept=says, kind=kind, relation=relation,
-                similarity=float(values.get((record.ref, other.ref), document.similarity)),
+                document, repeats=other.ref, reason=reason, relation=relation,
+                similarity=float(values.get((record.ref, other.ref), similarity)),
                 identical=relation is not None and relation.word == "identical",
             )  # fmt: skip
 
@@ -219,19 +210,9 @@ class Pruning(Removal):
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
         if isinstance(measure, TextVerification):
             return self._reader(measure).between([one.ref for one in canonical], [one.ref for one in records])
-        similarities = np.full(len(records), -1.0)
-        payloads = [
-            one.payload if one and one.scheme == measure.scheme.id else b""
-            for one in (record.sketches.get(measure.name) for record in (*canonical, *records))
-        ]
-        left = np.arange(len(records))
-        sizes = np.array([len(one) for one in payloads], dtype=np.int64)
-        left = left[(sizes[left] > 0) & (sizes[left + len(records)] > 0)]
-        if left.size:
-            # Without the empty ones all rows have the length that the scheme's payloads have.
-            rows, place = Ragged.of_bytes([one for one in payloads if one]), np.cumsum(sizes > 0) - 1
-            similarities[left] = measure.scheme.compare(rows, place[left], place[left + len(records)])
-        return similarities
+        rule, count = MatchRule((measure,)), len(records)
+        payloads = found_of([*canonical, *records], rule, keys=False).payloads
+        return Comparer(rule, payloads).by(measure, np.arange(count), count + np.arange(count))
 
     def _reader(self, reading: TextVerification) -> Reader:
         if str(reading) not in self._readers:
@@ -250,30 +231,19 @@ class Pruning(Removal):
 
 
 @dataclass(frozen=True, slots=True)
-class _StandIn:
-    """A document repeated by others, as it is read."""
-
-    record: Record
-    version: Hashable
-    cluster: str
-
-    def redundant(self, other: RedundantDocument) -> RedundantDocument:
-        return RedundantDocument(self.record, self.cluster, other.record.ref, other.similarity, version=self.version)
-
-
-@dataclass(frozen=True, slots=True)
 class _Member:
-    """A document of a cluster as it is read; `beside` is the one it repeats, None if that one doesn't stay.
+    """A document that repeats another one, and this one, None if it doesn't stay.
 
     `repeating` documents in the whole store repeat the same one.
     """
 
-    cluster: str
+    document: RedundantDocument
+    stand_in: RedundantDocument | None
     repeating: int
-    repeats: Ref
-    record: Record
-    version: Hashable
-    beside: _StandIn | None
+
+
+def _pairs(members: Sequence[_Member]) -> list[tuple[Record, Record]]:
+    return [(member.document.record, member.stand_in.record) for member in members if member.stand_in]
 
 
 def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
@@ -290,10 +260,10 @@ def _pages(store: Store) -> Iterator[list[tuple[str, int, Ref, Ref]]]:
         yield [each for part in some for each in part]
 
 
-def _staying(ref: Ref, read: Versioned | None) -> _StandIn | None:
+def _staying(ref: Ref, read: Versioned | None) -> RedundantDocument | None:
     if read is None or read.record is None or repeated_by(ref, read.annotations) is not None:
         return None
-    return _StandIn(read.record, read.version, cluster_of(read.annotations) or "")
+    return RedundantDocument(read.record, cluster_of(read.annotations) or "", ref, 1.0, version=read.version)
 
 
 def _no_less(verify: Measure, measure: Measure) -> Measure:

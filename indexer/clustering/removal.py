@@ -11,6 +11,7 @@ import numpy as np
 
 from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
 from indexer.clustering.latest import Deletion
+from indexer.clustering.relations import Reason
 from indexer.errors import UsageError
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref, name_of
@@ -32,25 +33,29 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class RedundantDocument:
-    """A document that `repeats` a kept one; `kept` is the reason to keep it all the same, else empty.
+    """A document that `repeats` a kept one, or itself if somebody named it; with a `reason` it is kept all the same.
 
     `similarity` (0 to 1) is computed anew; below 0 if unknown. `identical` says that their texts are known to be equal
-    except for case and white space. `version` is the document's at that moment, and `kind` groups similar reasons.
-    `differs` names the owner's fields that differ. `relation` is None if texts were not compared. `older` says why the
-    document is an older version of the kept one.
+    except for case and white space. `version` is the document's at that moment. `differs` names the owner's fields that
+    differ. `relation` is None if texts were not compared. `older` says why the document is an older version of the kept
+    one.
     """
 
     record: Record
     cluster: str
     repeats: Ref
     similarity: float
-    kept: str = ""
+    reason: Reason | None = None
     identical: bool = False
     version: Hashable = None
-    kind: str = ""
     differs: tuple[str, ...] = ()
     relation: Relation | None = None
     older: str = ""
+
+    @property
+    def kept(self) -> str:
+        """The reason to keep it, in a sentence; empty without one."""
+        return self.reason.says if self.reason else ""
 
 
 @dataclass(slots=True)
@@ -75,12 +80,13 @@ class Tally:
     differing: Counter[str] = field(default_factory=Counter)
 
     def add(self, surplus: RedundantDocument) -> None:
-        if surplus.kept:
+        if surplus.reason:
+            kind, says = surplus.reason
             self.kept += 1
-            self.kinds[surplus.kind] += 1
+            self.kinds[kind] += 1
             self.differing.update(surplus.differs)
-            if self.kinds[surplus.kind] <= _EXAMPLES:
-                self.examples.setdefault(surplus.kind, []).append(f"{surplus.record.ref.id}: {surplus.kept}")
+            if self.kinds[kind] <= _EXAMPLES:
+                self.examples.setdefault(kind, []).append(f"{surplus.record.ref.id}: {says}")
             return
         self.named += 1
         self.total_bytes += surplus.record.size
@@ -117,6 +123,8 @@ class Removal(ABC):
     their fields.
     """
 
+    rule: MatchRule
+    """The rule that found the documents."""
     not_marked = ""
     """A name for documents that repeat no other one."""
 
@@ -126,20 +134,14 @@ class Removal(ABC):
         self.store, self.with_documents, self._ignored = store, with_documents, tuple(ignored)
         self.outdated = 0
 
-    @property
-    @abstractmethod
-    def rule(self) -> MatchRule:
-        """The rule that found the documents."""
-
     @abstractmethod
     def _checked(self) -> Iterator[list[RedundantDocument]]: ...
 
-    @abstractmethod
     def remark(self) -> str:
         """A sentence if texts were to be compared and none could be read; empty else, and before."""
+        return ""
 
-    @abstractmethod
-    def require_verified(self) -> None:
+    def require_verified(self) -> None:  # noqa: B027 - most are
         """Raise UsageError if unverified documents would be deleted."""
 
     def mark(self, *, dry_run: bool = False) -> Changes:
@@ -227,7 +229,7 @@ class Removal(ABC):
             if differs := tuple(field for field in fields if not self._is_ignored(field)):
                 more = f" and {counted(len(differs) - _MOST_NAMED, 'other')}" * (len(differs) > _MOST_NAMED)
                 says = f"it differs from {document.repeats.id} in {', '.join(differs[:_MOST_NAMED])}{more}"
-                surplus[place] = replace(document, kept=says, kind="other fields differ", differs=differs)
+                surplus[place] = replace(document, reason=Reason("other fields differ", says), differs=differs)
         return surplus
 
     def _without_outdated(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
@@ -243,7 +245,7 @@ class Removal(ABC):
             if document.kept or changed is None:
                 return document
             self.outdated += 1
-            return replace(document, kept=f"the text of {name_of(changed)} {OUTDATED}", kind=_OUTDATED)
+            return replace(document, reason=Reason(_OUTDATED, f"the text of {name_of(changed)} {OUTDATED}"))
 
         return list(map(checked, surplus))
 

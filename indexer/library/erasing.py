@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
@@ -15,7 +15,8 @@ from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 
 if TYPE_CHECKING:
-    from indexer.clustering.copies import Copies, StoredCopy
+    from indexer.clustering.copies import Copies
+    from indexer.clustering.removal import RedundantDocument
     from indexer.library.erased import Copy, Deleted, Erased
 
 _AT_ONCE = 1000
@@ -79,11 +80,11 @@ class Erasing(OpenStore):
             refs = self._known(names, unknown)
             permitted = None if verify == "sketch" else Permitted.named(remove)
             copies = Copies(self.store, refs, self.rule_asked(match), permitted=permitted)
-            outcomes: dict[str, Sequence[StoredCopy]] = {"listed": copies.found}
+            outcomes = {"listed": copies.found}
             if confirm and copies.found and not dry_run:
                 confirm(_rows(outcomes))
             if not dry_run:
-                outcomes = copies.delete().by_outcome
+                outcomes = copies.delete()
             return _erased(copies, outcomes, len(names) - len(refs), self.tell_contended(contended))
 
     def _known(self, names: Sequence[str], unknown: Unknown | None, *, failed: bool = False) -> list[Ref]:
@@ -109,27 +110,32 @@ def _each_known(
             unknown(error)
 
 
-def _erased(copies: Copies, outcomes: dict[str, Sequence[StoredCopy]], missing: int, contended: int) -> Erased:
+def _erased(
+    copies: Copies, outcomes: Mapping[str, Sequence[RedundantDocument]], missing: int, contended: int
+) -> Erased:
     from indexer.library.erased import Erased
 
     deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
-    unseen = copies.uncompared
+    unseen, tally = copies.uncompared, copies.tally
+    examples = tuple(some[0] for some in tally.examples.values())
     return Erased(
-        _rows(outcomes), deleted, stripped, changed, dict(copies.stays), tuple(copies.examples.values()), missing,
+        _rows(outcomes), deleted, stripped, changed, dict(tally.kinds), examples, missing,
         contended, unseen.documents, unseen.failures,
     )  # fmt: skip
 
 
-def _rows(outcomes: dict[str, Sequence[StoredCopy]]) -> Rows[Copy]:
+def _rows(outcomes: Mapping[str, Sequence[RedundantDocument]]) -> Rows[Copy]:
+    from indexer.ingest.from_store import origin_of_text
     from indexer.library.erased import Copy
 
     return Rows(
         Copy,
         (
             Copy(
-                **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity,
+                **stored_members(one.record), copy_of=name_of(one.repeats), similarity=one.similarity,
                 identical=one.identical, relation=one.relation.word if one.relation else "",
-                evidence=one.relation.evidence if one.relation else "", outcome=outcome, left=one.left,
+                evidence=one.relation.evidence if one.relation else "", outcome=outcome,
+                left=origin_of_text(one.record),
             )
             for outcome, some in outcomes.items()
             for one in some

@@ -15,7 +15,7 @@ from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import agreed, note_of, remembered
 from indexer.clustering.prune import Pruning, sketch_verification
-from indexer.clustering.relations import Permitted
+from indexer.clustering.relations import Permitted, Reason
 from indexer.clustering.removal import MARK, RedundantDocument, Tally
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
@@ -201,7 +201,8 @@ def test_what_lost_its_canonical_document_is_kept(store: Store) -> None:
 
 def test_what_would_go_is_told_from_what_is_kept() -> None:
     def surplus(size: int, similarity: float, kept: str = "", *, identical: bool = False) -> RedundantDocument:
-        return RedundantDocument(record("a", "", size=size), "c", Ref("c"), similarity, kept, identical)
+        reason = Reason("far", kept) if kept else None
+        return RedundantDocument(record("a", "", size=size), "c", Ref("c"), similarity, reason, identical)
 
     tally = Tally()
     assert tally.least == 1.0

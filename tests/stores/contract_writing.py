@@ -164,7 +164,7 @@ class WritingContract:
         put(store, record("f", None, text_digest=none), record("g", 4, text_digest=other))
         store.put_failures([Failure(Ref("h"), "h", "reason", "", "2026-01-01T00:00:00Z")])
         found = Copies(store, [Ref("a"), Ref("missing")])
-        assert [(one.record.ref.id, one.of.id, one.identical) for one in found.found] == [
+        assert [(one.record.ref.id, one.repeats.id, one.identical) for one in found.found] == [
             ("a", "a", True),
             ("b", "a", True),
         ]
@@ -180,7 +180,7 @@ class WritingContract:
         # One that has changed since stays.
         put(store, record("b", 9, text_digest=other))
         gone = found.delete()
-        assert [[one.record.ref.id for one in some] for some in gone.by_outcome.values()] == [["a"], [], ["b"]]
+        assert [[one.record.ref.id for one in some] for some in gone.values()] == [["a"], [], ["b"]]
         assert sorted(each.ref.id for each in store.scan()) == ["b", "c", "d", "e", "f", "g"]
 
     def test_nothing_is_left_of_the_clusters_of_what_is_deleted(self, store: Store) -> None:
