@@ -15,6 +15,7 @@ from indexer.cli.options.clustering import arrival_options
 from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import (
     RunOutput,
+    StrictAsked,
     column_options,
     extraction_options,
     fingerprint_options,
@@ -56,7 +57,7 @@ class Loading:
         "load, and restore its settings at the end.", in_engine=True)] = False  # fmt: skip
     retry_failed: Annotated[bool, Option("Also try unchanged failed documents.")] = False
     no_create: Annotated[bool, Option("End with exit code 3 instead of making a new store.")] = False
-    strict: Annotated[bool, Option("End with exit code 6 if any document failed.")] = False
+    strict: StrictAsked = False
     dry_run: Annotated[bool, Option("List the ids and files to read, and change nothing.")] = False
 
 

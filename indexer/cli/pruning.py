@@ -54,9 +54,10 @@ prune_options = Group(PruneOptions, removal_options)
 @click.command(
     cls=Answering,
     answers="surplus:Pruned",
+    heading="With --json one object, of what was marked or deleted",
     others={
-        "With --json --dry-run one object per line": "surplus:Surplus",
-        "With --json and --move-to or --link one object": "relocating:Relocations",
+        "With --json --dry-run one object per line, for each document": "surplus:Surplus",
+        "With --json and --move-to or --link one object, also with --dry-run": "relocating:Relocations",
     },
     short_help="Mark or delete documents that repeat a kept one.",
     epilog="""
@@ -348,10 +349,9 @@ def undo(
         done = collection.undo(list_file, dry_run=True)
         if not (json and dry_run):
             for one in done.files:
-                (say if json else answer)(f"{one.path}  {f'is left: {one.left}' if one.left else 'is to be put back'}")
+                (say if json else answer)(f"{one.path}  {f'is left: {one.left}' if one.left else 'can be put back'}")
         if not dry_run:
-            say(f"{counted(done.done, 'file')} will be put back")
-            _ask(yes, "undo asks", "Put them back?", count=done.done)
+            _ask(yes, "undo asks", f"Put back {counted(done.done, 'file')}?", count=done.done)
             done = collection.undo(list_file, dry_run=not done.done)
     if not dry_run:
         return _done_with_files(done, "put back", as_json=json)

@@ -248,9 +248,9 @@ class _StayingDocuments:
 
     def beside(self, one: DecidedNow) -> DecidedNow | None:
         known = _annotations(one)
-        names = (cluster_of(known), repeated_by(one.ref, known), ("repeated", one.ref))
-        found = [self._places[name] for name in names if name is not None and name in self._places]
-        return self._documents[min(found)] if found else None
+        names = (repeated_by(one.ref, known), ("repeated", one.ref), cluster_of(known))
+        found = (self._places[name] for name in names if name is not None and name in self._places)
+        return next((self._documents[place] for place in found), None)
 
 
 def _annotations(one: DecidedNow) -> Mapping[str, Any]:

@@ -39,6 +39,7 @@ from indexer.stores.base import Store
 # The annotations of a document whose file was moved or linked: where it was, and the digests of what is being done to
 # it or was. Undo believes these, not its list.
 MOVED, ACTS = "moved_from", "file_acts"
+_CHANGED = "has changed since it was indexed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +161,8 @@ class Relocation:
     def _whole_file(self, record: Record, called: str = "it") -> tuple[str, bytes, os.stat_result]:
         path = path_of_printable(record.source)
         if record.container or container_of(record.source):
-            if not self._is_mail_alone(record, path):
-                raise FileActError(f"{called} is a part of a file, or a mail that has attachments or has changed")
+            if why := self._no_mail_alone(record, path):
+                raise FileActError(f"{called} {why}")
             return path, *checked_bytes(path)
         if not os.path.isabs(record.source):
             raise FileActError(f"{called} came from no file of this machine")
@@ -169,20 +170,24 @@ class Relocation:
         if gone := missing(record.extractor):
             raise FileActError(gone)
         if options_of(record, data, self.store.info, path) is None:
-            raise FileActError(f"{record.ref.id} has changed since it was indexed, or can't be told to be as it was")
+            raise FileActError(f"{record.ref.id} {_CHANGED}")
         return path, data, status
 
-    def _is_mail_alone(self, record: Record, path: str) -> bool:
+    def _no_mail_alone(self, record: Record, path: str) -> str:
+        container = record.container or container_of(record.source)
         reader = reader_of_file(path)
-        if not reader or not reader.is_document or record.container or container_of(record.source) != record.source:
-            return False
+        if container != record.source or (reader and not reader.is_document):
+            return f"is a part of {container}"
         try:
             first, *others = islice(Sources([path], Selection(include=("*",), hidden=True)), 2)
         except (NotFoundError, ValueError):
-            return False
-        if others or not isinstance(first, Input):
-            return False
-        return options_of(record, first.data, self.store.info, first.name, first.title, first.format) is not None
+            return "can't be read any more"
+        if others:
+            return "is a mail with attachments"
+        if isinstance(first, Input) and reader:
+            options = options_of(record, first.data, self.store.info, first.name, first.title, first.format)
+            return "" if options else _CHANGED
+        return _CHANGED
 
 
 def undone(store: Store, acts: Iterable[FileAct], *, dry_run: bool = False) -> Iterator[tuple[FileAct, str | None]]:

@@ -53,9 +53,9 @@ class BatchSketched(Outcome):
     """The outcome of sketching the documents of files."""
 
     out: Annotated[str, "The folder of the sketches"]
-    files: Annotated[int, "Files of sketches written"]
-    done_before: Annotated[int, "Files of sketches there already"]
-    documents: Annotated[int, "Documents sketched"]
+    files: Annotated[int, "Files of sketches written now"]
+    done_before: Annotated[int, "Files of sketches written by an earlier run"]
+    documents: Annotated[int, "Documents of all these files"]
     empty: Annotated[int, "Of these, documents without words"]
     short: Annotated[int, "Of these, documents with too few words to be compared"]
     failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]

@@ -80,6 +80,7 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
             name_of(other) if other else None,
             cluster.get("repeats_similarity"),
             cluster.get("relation"),
+            cluster.get("relation_to"),
         )
     ordinal, is_latest = version_of(annotations)
     return Described(

@@ -61,6 +61,8 @@ class Membership:
     relation: Annotated[str | None, 'The relation of its text to the kept one\'s: "identical", "reflowed", "noise", '
         '"rendition", "form", "reworded", "edited", "contains" or "part", "unverified" if a text could not be read; '
         'also "identical" if it differs from the kept one and equals another kept one; null if unknown']  # fmt: skip
+    relation_to: Annotated[str | None, "The document of this relation, if it is not the repeated or canonical one; "
+        "else null"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

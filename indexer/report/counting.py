@@ -122,7 +122,8 @@ class LeftOut:
 
     reason: Annotated[str, 'A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"']
     documents: Annotated[int, "Their number"]
-    names: Annotated[tuple[str, ...], "The names of the first 20; for files skipped their number by suffix"]
+    names: Annotated[tuple[str, ...], "The first 20, by their paths below the common folder; for files skipped their "
+        "number by suffix"]  # fmt: skip
 
     @property
     def uncounted(self) -> bool:
@@ -272,8 +273,7 @@ def figures(
     sets = {group: RefSet(refs, np.arange(len(refs), dtype=np.int64)) for group, refs in groups.items()}
     clustered = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
-    records = store.scan(sketches=False)
-    for page in chunks(records, _READ_AT_ONCE):
+    for page in chunks(store.scan(sketches=False), _READ_AT_ONCE):
         refs = [record.ref for record in page]
         times = scan.times_of(store, page)
         group_of = {ref: group for group, found in sets.items() for ref in compress(refs, found.contains(refs))}
@@ -304,7 +304,7 @@ def figures(
                 {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}
             ),
             by_time={str(key): share for key, share in sorted(scan.times.readable(_SHOWN_TIMES).items(), key=str)},
-            above=f"{origin_name(scan.folder[:-1])}/" if len(scan.folder) > 2 else "",
+            above=scan.above,
         ),
         largest,
     )
@@ -320,7 +320,10 @@ def _left_out(scan: _RecordCounts, store: Store, rule: MatchRule) -> tuple[LeftO
     if passed := files_passed_over(store):
         counts[PASSED_OVER] = sum(passed.values())
         names[PASSED_OVER] = [f"{count:,} {kind}" for kind, count in passed.items()]
-    return tuple(LeftOut(reason, count, tuple(names.get(reason, ()))) for reason, count in counts.most_common())
+    return tuple(
+        LeftOut(reason, count, tuple(name.removeprefix(scan.above) for name in names.get(reason, ())))
+        for reason, count in counts.most_common()
+    )
 
 
 def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
@@ -346,6 +349,10 @@ class _RecordCounts:
         self.times = _SharesByKey(0, len(_TIME_LENGTHS) - 1, _cut_time)
         self._time_field = time_field
         self.folder: tuple[str, ...] = ()
+
+    @property
+    def above(self) -> str:
+        return f"{origin_name(self.folder[:-1])}/" if len(self.folder) > 2 else ""
 
     def times_of(self, store: Store, records: Sequence[Record]) -> list[Any]:
         if not (name := self._time_field):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -132,7 +133,19 @@ def test_a_document_that_fails_is_counted_and_strict_says_so(neardup: Neardup) -
     write(neardup.folder, {**COPIES, "docs/broken.pdf": b"%PDF-1.4 broken"})
     assert "malformed" in neardup("batch", "sketch", "docs", "--out", "b").out
     write(neardup.folder, {"docs/c.html": html(prose(3))})
-    assert neardup("batch", "sketch", "docs", "--out", "b", "--strict", "--json", code=6).json["documents"] == 4
+    for files in (1, 0):
+        done = neardup("batch", "sketch", "docs", "--out", "b", "--strict", "--json", code=6).json
+        assert (done["files"], done["documents"], done["failed"]) == (files, 4, {"malformed": 1})
+
+
+def test_a_resumed_dedupe_says_the_whole_and_strict_says_so(neardup: Neardup) -> None:
+    write(neardup.folder, {**COPIES, "docs/broken.pdf": b"%PDF-1.4 broken", "docs/empty.txt": ""})
+    asked = ("batch", "dedupe", "docs", "--out", "kept", "--json")
+    first = neardup(*asked).json
+    assert (first["failed"], first["empty"]) == ({"malformed": 1}, 1)
+    shutil.rmtree(neardup.folder / "kept")
+    again = neardup(*asked, "--strict", code=6).json
+    assert {**again, "seconds": 0, "reading_seconds": 0} == {**first, "seconds": 0, "reading_seconds": 0}
 
 
 def test_without_pyarrow_the_extra_is_named(neardup: Neardup) -> None:

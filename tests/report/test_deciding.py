@@ -198,6 +198,22 @@ def test_a_copy_of_a_form_names_the_document_that_says_the_same(tmp_path: Path) 
     assert members["docs/c.txt"][:2] == ["could go", "same text, beside docs/b.txt"]
 
 
+def test_a_copy_is_decided_with_the_document_it_repeats(tmp_path: Path) -> None:
+    one, other = (f"{prose(1)}\n\nPlease pay {amount} euros by the end of May.\n" for amount in ("120.00", "135.50"))
+    write(tmp_path, {"docs/a.txt": one, "docs/b.txt": other, "docs/c.txt": other.replace(" ", "\n")})
+    with open_collection(tmp_path / "s.neardup") as collection:
+        collection.index(tmp_path / "docs")
+        collection.cluster()
+        page = collection.report().to_html()
+        steps = "cards()[0].querySelectorAll('.head button')[0].click(); press(rows(cards()[0])[1], 'k');"
+        answer = driven(tmp_path, page, steps)
+        path = tmp_path / "decisions.json"
+        path.write_text(answer["saved"])
+        [listed] = collection.prune(RemovalRequest(decisions=str(path)), dry_run=True).surplus
+    assert decided(answer) == [{"docs/a.txt": "keep"}, {"docs/b.txt": "keep", "docs/c.txt": "drop"}]
+    assert (listed.id, listed.repeats) == ("docs/c.txt", "docs/b.txt")
+
+
 def test_a_sample_is_judged_and_says_how_right_the_rule_is(tmp_path: Path) -> None:
     texts: dict[str, bytes | str] = {f"docs/{number}.txt": prose(number) for number in range(60)}
     texts |= {f"docs/{number}-again.txt": prose(number).upper() for number in range(59)}

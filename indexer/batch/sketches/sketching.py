@@ -44,8 +44,8 @@ _MOST_AHEAD = 1 << 14
 class Summary(RunCounts):
     """Counts of the parts and documents of a run by their fate.
 
-    `parts` were sketched now, `done_before` existed; of their `documents` some are `empty`, `short` or failed. The
-    sketches of the `forgotten`, whose inputs are gone, were removed. `left_out` files were skipped by name.
+    `parts` were sketched now, `done_before` existed; of the `documents` of both some are `empty`, `short` or failed.
+    The sketches of the `forgotten`, whose inputs are gone, were removed. `left_out` files were skipped by name.
     """
 
     parts: int = 0
@@ -130,6 +130,7 @@ def unfinished(sources: Sources, parts: Iterable[Part], folder: str, counts: Sum
         there = path.exists() and _is_of(path, part.noted(sources.selection))
         if there and not (is_remote(part.path) and _broken_off(path)):
             counts.done_before += 1
+            _count_file(path, counts)
         else:
             yield part
 
@@ -187,6 +188,12 @@ def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: S
                 written()
                 waiting, rows = [], 0
         written()
+
+
+def _count_file(path: Path, counts: Summary) -> None:
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(columns=["id", "bytes", "tokens", "short", "failed"]):
+            _count(batch, counts)
 
 
 def _count(batch: Any, counts: Summary) -> None:

@@ -88,7 +88,7 @@ def cluster(
         show_clusters(done)
 
 
-def show_clusters(done: BatchClustered) -> None:
+def show_clusters(done: BatchClustered, *more: tuple[str, str]) -> None:
     clusters, other = done.clusters, f", {done.differing:,} of them with another text" if done.differing else ""
     fields(
         [
@@ -110,6 +110,7 @@ def show_clusters(done: BatchClustered) -> None:
             ("not seen", f"{inputs_named(done.unseen)}; counted on" if done.unseen else ""),
             ("took", "" if done.seconds is None else f"{done.seconds:.1f} s"),
             ("stale", f"{inputs_named(done.stale)}; counted on" if done.stale else ""),
+            *more,
         ]
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -14,12 +14,16 @@ from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import Group, options, refuse_typed
-from indexer.cli.options.shared import extraction_options, fingerprint_options, json_option
+from indexer.cli.options.shared import StrictAsked, extraction_options, fingerprint_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, size
+from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread, LatestAsked, TimeFieldAsked
 from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, MatchAsked, Walk
 from indexer.model.declared import Option
 from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.library.batch_outcomes import BatchDeduped
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class DedupeOptions:
     judging: BatchJudging = BatchJudging()
     unverified: Annotated[bool, Option("Decide by the rule alone, without texts, even if it is a simhash. Some removed "
         "documents may be unrelated to the kept ones.", not_with=["verify"], typed=True)] = False  # fmt: skip
+    strict: StrictAsked = False
     spread: BatchSpread = BatchSpread()
 
 
@@ -74,7 +79,7 @@ it for the next run.
 def dedupe(
     *, paths: tuple[str, ...], judging: DedupeOptions, match: MatchAsked, clustering: ClusterOptions, walk: Walk,
     making: Fingerprinting, extraction: Extraction, json: bool,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Write the documents of files and folders without their near-duplicates."""
     from indexer.library import batches
 
@@ -99,7 +104,12 @@ def dedupe(
     tell_unverified(done)
     if json:
         answer_json(done)
-        return
+    else:
+        _show(done, writing)
+    return ExtractionError.exit_code if judging.strict and done.failures else 0
+
+
+def _show(done: BatchDeduped, writing: BatchOutput) -> None:
     fields(
         [
             ("files", f"{done.files:,}, {size(done.bytes)}"),

@@ -11,7 +11,7 @@ from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import options
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
-from indexer.cli.terminal.output import answer_json, fields, table
+from indexer.cli.terminal.output import answer_json, table
 from indexer.model.declared import as_json
 from indexer.text.counts import counted
 
@@ -42,8 +42,7 @@ def report(*, folder: str, json: bool) -> None:
     if json:
         answer_json(found)
         return
-    show_clusters(found)
-    fields([("spanning", f"{counted(found.spanning, 'cluster')} from two hosts or folders or more")])
+    show_clusters(found, ("spanning", f"{counted(found.spanning, 'cluster')} from two hosts or folders or more"))
     _show("clusters of size", [{"members": name, "clusters": count} for name, count in found.sizes.items()])
     _show("largest clusters", as_json(found.largest_clusters))
     _show("keys that most documents share", as_json(found.shared_keys))

@@ -13,7 +13,7 @@ from indexer.cli.batch.running import running_options
 from indexer.cli.indexing import walk_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import RunOutput, extraction_options, fingerprint_options, talk_options
+from indexer.cli.options.shared import RunOutput, StrictAsked, extraction_options, fingerprint_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchRun, TimeFieldAsked
@@ -49,7 +49,7 @@ class SketchOptions:
     time_field: TimeFieldAsked = None
     task: Annotated[tuple[int, int] | None, Option("Do only the I-th of N equal shares of the files.", kind=Task(),
         metavar="I/N")] = None  # fmt: skip
-    strict: Annotated[bool, Option("End with exit code 6 if any document failed.")] = False
+    strict: StrictAsked = False
 
 
 batch_options = Group(SketchOptions)
@@ -113,7 +113,7 @@ def _report(done: BatchSketched, lists: str, *, as_json: bool) -> None:
     fields(
         [
             ("files", f"{done.files:,}{before}"),
-            ("documents", f"{done.documents:,}, {size(done.bytes)} in {done.seconds:.1f} s"),
+            ("documents", f"{done.documents:,}, {size(done.bytes)}"),
             ("empty", f"{done.empty:,}  no words, so only equal ones match" if done.empty else ""),
             ("too short", f"{done.short:,}  left out of clusters" if done.short else ""),
             ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
@@ -121,6 +121,7 @@ def _report(done: BatchSketched, lists: str, *, as_json: bool) -> None:
             ("", lists),
             ("forgotten", f"{inputs_named(done.forgotten)}; gone since" if done.forgotten else ""),
             ("left out", f"{counted(done.left_out, 'file')} {LEFT_OUT}" if done.left_out else ""),
+            ("took", f"{done.seconds:.1f} s"),
         ]
     )
 

@@ -51,6 +51,7 @@ class FormatChoice(_FormatType):
         return str(value)
 
 
+StrictAsked = Annotated[bool, Option("End with exit code 6 if any document failed.")]
 limit_options = Group(WorkerLimits)
 
 

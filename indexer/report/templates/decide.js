@@ -20,6 +20,15 @@
   const decided = (cluster) => cluster.members.some(choice);
   const leavesNone = (cluster) => cluster.members.some((one) => choice(one) === "drop") && !cluster.members.some((one) => choice(one) === "keep");
 
+  // Kept documents may be forms of each other: each has an entry of its own, with its copies.
+  function entries(cluster) {
+    const documents = cluster.members.filter(choice);
+    const kept = documents.filter((one) => choice(one) === "keep");
+    const repeated = (member) => kept.find((one) => one.id === (member.beside || cluster.members[0].id)) || kept[0];
+    if (kept.length < 2) return [documents];
+    return kept.map((one) => documents.filter((each) => choice(each) === "apart" || one === (choice(each) === "drop" ? repeated(each) : each)));
+  }
+
   function remember() {
     choices.remember();
     tell();
@@ -198,10 +207,9 @@
   search.addEventListener("input", restart);
 
   document.getElementById("decide-save").addEventListener("click", function () {
-    const clusters = data.clusters.filter(decided).map(function (cluster) {
-      const documents = cluster.members.filter(choice);
-      return { documents: documents.map((one) => ({ id: one.id, digest: one.digest, choice: choice(one) })) };
-    });
+    const clusters = data.clusters.filter(decided).flatMap(entries).map((documents) => (
+      { documents: documents.map((one) => ({ id: one.id, digest: one.digest, choice: choice(one) })) }
+    ));
     saveAs("decisions.json", { form: data.form, clusters: clusters });
   });
 
