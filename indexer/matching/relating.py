@@ -30,7 +30,7 @@ from indexer.relations.beside import (
 from indexer.relations.comparing import relate
 from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
-from indexer.relations.lexicon import Lexicon
+from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
 from indexer.relations.relation import COPIES, Relation, order_with
 from indexer.relations.versions.order import Order, compared
 from indexer.relations.versions.signs import Signs, signs_of
@@ -113,9 +113,12 @@ class RelatedTexts(Generic[AnyDocument]):
         if not self._learns:
             return
         for documents in learned:
-            wordings = [wording for each in documents if (wording := self.wording(each))]
-            titles = [title_hashes(self._beside.title(each)) for each in documents] if self._beside else []
-            self.lexicon.add([*(words for each in wordings for words in (each.hashes, line_hashes(each))), *titles])
+            shared, beside = SharedWords(), list[Hashes]()
+            for each in {self.key(document): document for document in documents}.values():
+                if wording := self.wording(each):
+                    shared.add(wording.hashes)
+                    beside += [line_hashes(wording), title_hashes(self._beside.title(each) if self._beside else "")]
+            self.lexicon.add([shared.all(), *beside])
 
     def _note(self, document: AnyDocument, text: str | ExtractionError) -> None:
         said = _made_ready(text)

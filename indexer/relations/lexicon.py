@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import sorted_distinct
+
 Hashes = npt.NDArray[np.uint64]
 
 # A word of the collection stands in at least so many documents that are not near each other.
@@ -19,6 +21,7 @@ _MOST, _MOST_ASKED = 2_000_000, 20_000
 _MOST_KEPT, _OUTGROWN = 500_000, 2
 _HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex1"
 _HASH_BYTES, _COUNT_BYTES = 8, 4
+_WORDS_AT_ONCE = 1 << 22
 
 
 def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
@@ -27,8 +30,36 @@ def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
     return hashes[known], counts[known].astype(np.int64)
 
 
+class SharedWords:
+    """The words that two of some near texts have; of a single text all its words.
+
+    A misread word mostly stands in one of them: with it a collection of scans would know its own mistakes.
+    """
+
+    def __init__(self) -> None:
+        self._texts = self._size = 0
+        self._waiting: list[Hashes] = [np.empty(0, dtype=np.uint64)]
+
+    def add(self, text: Hashes) -> None:
+        self._texts += 1
+        self._waiting.append(sorted_distinct(text))
+        self._size += self._waiting[-1].size
+        if self._size > _WORDS_AT_ONCE:
+            self._waiting, self._size = [self._at_most_twice()], 0
+
+    def _at_most_twice(self) -> Hashes:
+        words = np.sort(np.concatenate(self._waiting))
+        kept = np.ones(words.size, dtype=np.bool_)
+        kept[2:] = words[2:] != words[:-2]
+        return words[kept]
+
+    def all(self) -> Hashes:
+        words = self._at_most_twice()
+        return words if self._texts < 2 else words[1:][words[1:] == words[:-1]]
+
+
 class Lexicon:
-    """The number of added documents with each word; add near documents as one.
+    """The number of added documents with each word; add near documents as one, by `SharedWords`.
 
     `of_stored` is the size of the collection when it was kept. Memory: 16 bytes a word, of at most two million; the
     rarest are dropped.
@@ -89,15 +120,9 @@ class Lexicon:
         self.documents, self.of_stored = other.documents, other.of_stored
         self._hashes, self._counts, self._waiting, self._asked = other._hashes, other._counts, [*other._waiting], {}
 
-    def add(self, texts: Sequence[Hashes]) -> None:
-        if texts:
-            self.documents += 1
-            words = np.concatenate(texts)
-            words.sort()
-            # Much quicker for few words than np.unique.
-            first = np.ones(words.size, dtype=np.bool_)
-            np.not_equal(words[1:], words[:-1], out=first[1:])
-            self._waiting.append(words[first])
+    def add(self, found: Sequence[Hashes]) -> None:
+        self.documents += 1
+        self._waiting.append(sorted_distinct(np.concatenate(found)))
 
     def frequency(self, word: int) -> int:
         self._settle()

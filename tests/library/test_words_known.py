@@ -73,7 +73,7 @@ def test_relations_are_told_by_all_words_in_whatever_order_documents_come(
     words = [f"{first}{middle}atoni" for first in "bdfgklmnprst" for middle in "aeiou"]
     pages: list[dict[str, str]] = []
     for number in range(1500):
-        word = words[number % len(words)] if not 60 <= number < 1440 else "nothing"
+        word = words[number % len(words)] if not 60 <= number < 1380 else "nothing"
         text = f"{prose(number, 40)} it has a nice {word} there {prose(5000 + number, 40)}"
         misread = number < len(words)
         pages += [
@@ -103,7 +103,8 @@ def test_what_asks_for_no_word_does_not_depend_on_those_of_others(store: str, tm
         collection.index(["other.txt", "other-more.txt"])
         records = {Path(record.source).name: record for record in collection.store.scan(sketches=False)}
         relations = NotedRelations(collection.store, read=True)
-        for one, other in ((LEFT, RIGHT), ("other.txt", "other-more.txt"), ("known-0.txt", "known-0-more.txt")):
+        known = [(f"{name}.txt", f"{name}-more.txt") for name in ("other", "known-0", "known-1")]
+        for one, other in ((LEFT, RIGHT), *known):
             relations.words([RepeatingDocument(0, records[one], {}, {}, records[other], {})])
         learned = relations.learned()
         assert learned is not None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from indexer.relations.lexicon import Hashes, Lexicon
+from indexer.matching.relating import RelatedTexts
+from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
+from indexer.relations.relation import Relation
 
 
 def _hashes(*words: int) -> Hashes:
@@ -51,3 +53,44 @@ def test_what_is_frame_is_known_better_than_a_word() -> None:
         lexicon.add([_hashes(7)])
         answers.append(lexicon.says(7))
     assert answers == [0, *[1] * 8, 2, 2]
+
+
+SAID = (
+    "the ferry leaves the harbour at noon and takes the mail along",
+    "no ferry sailed in the week of the storm, the paper wrote",
+    "of all the boats in our bay the ferry is the slowest one",
+)
+
+
+def test_a_word_that_several_scans_have_misread_is_not_known_by_them() -> None:
+    texts = [text for clean in SAID for text in (clean, clean.replace("ferry", "fcrry"))]
+    texts += ["a ferry has no keel", "a ferry has no keel."] * 2
+    related = RelatedTexts[int](
+        lambda places: ((place, texts[place]) for place in places),
+        int, str, lambda _: "", lexicon=Lexicon(), learns=True,
+    )  # fmt: skip
+    related.prepare((place, place + 1, place) for place in range(0, len(texts), 2))
+    relation = related.between(0, 1)
+    assert isinstance(relation, Relation)
+    assert (relation.word, relation.cleaner) == ("noise", "left")
+
+
+def test_near_texts_share_the_words_of_two_of_them() -> None:
+    shared = SharedWords()
+    assert shared.all().tolist() == []
+    shared.add(_hashes(3, 1, 3))
+    assert shared.all().tolist() == [1, 3]
+    shared.add(_hashes(3, 2))
+    shared.add(_hashes(4, 2, 5))
+    assert shared.all().tolist() == [2, 3]
+
+
+def test_of_very_many_words_no_shared_one_is_lost() -> None:
+    shared = SharedWords()
+    many = np.arange(1_500_000, dtype=np.uint64)
+    for first in (0, 1_000_000, 2_000_000, 3_000_000):
+        shared.add(many + np.uint64(first))
+    shared.add(_hashes(7, 9_000_000))
+    twice = np.arange(1_000_000, 3_500_000, dtype=np.uint64)
+    twice = twice[twice % 1_000_000 < 500_000]
+    assert np.array_equal(shared.all(), np.append(np.uint64(7), twice))

@@ -38,7 +38,7 @@ from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
 from indexer.relations.beside import differing, title_hashes
 from indexer.relations.facts import DifferingFact
-from indexer.relations.lexicon import Hashes, Lexicon
+from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
 from indexer.schemes.base import Positions
 from indexer.text.digests import with_title
 from indexer.text.words import words_of
@@ -59,7 +59,6 @@ VERDICTS = schema_of(
 )
 """The decisions on documents that repeat another one, in columns of files of clusters."""
 _TEXT = NEAR.get_field_index("text")
-_WORDS_AT_ONCE = 1 << 22
 # The digits of the first of both digests.
 _DIGEST = 2 * DIGEST_BYTES
 # What is left out of texts can't be read again here.
@@ -151,14 +150,12 @@ class _NearRows:
         there = there[np.argsort(self._together[there], kind="stable")]
         bounds = np.flatnonzero(np.diff(self._together[there])) + 1
         for component in np.split(there, bounds) if there.size else ():
-            waiting: list[Hashes] = []
+            shared, titles = SharedWords(), list[Hashes]()
             for place in component.tolist():
                 if isinstance(text := self._text(place), str):
-                    waiting.append(sorted_distinct(words_of(text).hashes))
-                    waiting.append(sorted_distinct(title_hashes(self._table["title"][place].as_py() or "")))
-                if sum(map(len, waiting)) > _WORDS_AT_ONCE:
-                    waiting = [sorted_distinct(np.concatenate(waiting))]
-            yield sorted_distinct(np.concatenate(waiting))
+                    shared.add(words_of(text).hashes)
+                    titles.append(title_hashes(self._table["title"][place].as_py() or ""))
+            yield sorted_distinct(np.concatenate([shared.all(), *titles]))
 
     def verdicts(self, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
         if not self._owners.size:
