@@ -141,9 +141,3 @@ def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
     order = np.argsort(every, kind="stable")
     same = every[order][1:] == every[order][:-1]
     return sorted_distinct(np.concatenate((order[1:][same], order[:-1][same])))
-
-
-def both_digests(text: Any, read: Any) -> Any:
-    columns = (compute.cast(each, arrow.binary()) for each in (text, read))
-    joined = compute.binary_join_element_wise(*columns, b"")
-    return joined.combine_chunks() if isinstance(joined, arrow.ChunkedArray) else joined

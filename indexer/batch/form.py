@@ -20,7 +20,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 10
+FORMAT = 11
 # The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
 OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 
@@ -98,6 +98,7 @@ def sketch_schema(form: Form) -> Any:
             "bytes int64, tokens int64, short bool, time string, metadata string, failed string"
         ),
         *((f"{name}_digest", arrow.binary(16)) for name in ("source", "text", "read")),
+        ("beside_digest", arrow.binary()),
         (column_name(SIMHASH_DOC), arrow.int64()),
     ]
     for scheme in form.made:
@@ -153,7 +154,7 @@ def form_of(footer: Mapping[str, Any]) -> Form:
 
 
 def writer(file: Any, schema: Any, footer: Mapping[bytes, bytes]) -> Any:
-    # What a payload or a digest is like no compression makes smaller.
-    texts = [field.name for field in schema if arrow.types.is_string(field.type)]
+    # No compression makes a payload or a digest smaller; but most documents have nothing beside their text.
+    texts = [field.name for field in schema if arrow.types.is_string(field.type) or field.name == "beside_digest"]
     compression = {name: "zstd" if name in texts else "none" for name in schema.names}
     return parquet.ParquetWriter(file, schema.with_metadata(footer), compression=compression, use_dictionary=texts)

@@ -189,6 +189,7 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Bat
             source_digest=(columns["source_digest"][place] or b"").hex(),
             text_digest=(columns["text_digest"][place] or b"").hex(),
             read_digest=(columns["read_digest"][place] or b"").hex(),
+            beside_digest=(columns["beside_digest"][place] or b"").hex(),
             metadata=metadata[place],
             container="" if inside else container,
         )

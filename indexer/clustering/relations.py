@@ -187,11 +187,14 @@ class Relations(Generic[AnyDocument]):
         if not self.permitted.reads:
             return
         clusters: dict[str, dict[Hashable, AnyDocument]] = {}
+        alike: list[tuple[AnyDocument, AnyDocument]] = []
         for cluster, document, stand_in in pairs:
-            if not self.texts.known(document, stand_in):
+            if self.texts.known(document, stand_in):
+                alike.append((document, stand_in))
+            else:
                 both = {self.texts.key(one): one for one in (stand_in, document)}
                 clusters.setdefault(cluster, {}).update(both)
-        self.texts.prepare([list(some.values()) for some in clusters.values()])
+        self.texts.prepare([list(some.values()) for some in clusters.values()], alike=alike)
 
     def verdicts(
         self,
@@ -233,7 +236,7 @@ class Relations(Generic[AnyDocument]):
         found: Verdict[AnyDocument] | None = None
         stand_in = pairs[0][1]
         for document, _ in pairs:
-            if self.texts.identical(document, stand_in):
+            if self.texts.known(document, stand_in):
                 continue
             relation = self.between(document, found.repeats if found else stand_in)
             if isinstance(relation, Relation) and relation.may_hold and not self.permitted.lets_go(relation):
@@ -255,14 +258,8 @@ class Relations(Generic[AnyDocument]):
             assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
             says = f"{relation}, beside {self.texts.name(stand_in)}, which goes in its favour"
             return Verdict(stand_in, relation, Reason("other documents repeat it and go", says))
-        if self.texts.key(instead) != self.texts.key(stand_in):
-            is_near = near(document, instead)
-            if is_near and self.texts.identical(document, stand_in) and not self._is_lost(document, instead):
-                relation = self.between(stand_in, instead)
-                assert isinstance(relation, Relation)  # noqa: S101 - by it the stand-in goes
-                return Verdict(instead, relation, None)
-            if is_near:
-                return self.judge(cluster, document, instead, partial(near, document))
+        if self.texts.key(instead) != self.texts.key(stand_in) and near(document, instead):
+            return self.judge(cluster, document, instead, partial(near, document))
         says = f"{self.texts.name(stand_in)}, the document it repeats, goes for a cleaner one that is not near this one"
         self._stay(document, None)
         return Verdict(stand_in, None, Reason("the repeated document goes for a cleaner one", says))

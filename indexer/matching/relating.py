@@ -91,17 +91,23 @@ class RelatedTexts(Generic[AnyDocument]):
         self._read, self.key, self.name, self.digest = read, key, name, digest
         self.lexicon, self._learns = lexicon, learns
         self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
+        self._alike: dict[Hashable, AnyDocument] = {}
         self._characters = 0
         self.unread = ""
         self._counts = Counter[bool]()
 
     def prepare(
-        self, groups: Iterable[Sequence[AnyDocument]], counted_before: Iterable[Sequence[AnyDocument]] = ()
+        self,
+        groups: Iterable[Sequence[AnyDocument]],
+        counted_before: Iterable[Sequence[AnyDocument]] = (),
+        alike: Iterable[tuple[AnyDocument, AnyDocument]] = (),
     ) -> None:
         """Read the texts of documents to compare, group by group, evicting the oldest.
 
-        Groups `counted_before`, at least in part, teach no words.
+        Groups `counted_before`, at least in part, teach no words. Of two documents known to be `alike` the text of the
+        second is taken for the first.
         """
+        self._alike = {self.key(one): other for one, other in alike}
         learned = list(groups)
         listed = [*learned, *counted_before]
         while self._characters > _KEPT_AT_ONCE:
@@ -131,11 +137,23 @@ class RelatedTexts(Generic[AnyDocument]):
 
     def forget(self) -> None:
         self._known.clear()
+        self._alike = {}
         self._characters = 0
 
     def wording(self, document: AnyDocument) -> Wording | None:
-        said = self._known.get(self.key(document))
+        said = self._known.get(self.key(self._at_hand(document)))
         return said if isinstance(said, Wording) else None
+
+    def _at_hand(self, document: AnyDocument) -> AnyDocument:
+        key = self.key(document)
+        return document if key in self._known else self._alike.get(key, document)
+
+    def _text(self, document: AnyDocument) -> Wording | str:
+        document = self._at_hand(document)
+        if (key := self.key(document)) not in self._known:
+            for one, text in self._read([document]):
+                self._note(one, text)
+        return self._known[key]
 
     def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
         same = bool(digest := self.digest(one)) and digest == self.digest(other)
@@ -160,7 +178,7 @@ class RelatedTexts(Generic[AnyDocument]):
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         if known := self.known(document, other):
             return known
-        left, right = self._known[self.key(document)], self._known[self.key(other)]
+        left, right = self._text(document), self._text(other)
         if isinstance(left, str):
             return f"{self.name(document)}: {left}"
         if isinstance(right, str):
@@ -222,8 +240,11 @@ def all_read(record: Record) -> str:
 
 def all_told(record: Record) -> str:
     """The digests of the text and of what stands beside it; empty if unknown, and without a text, such as of a scan."""
-    known = record.text_digest not in ("", NOTHING) and record.beside_digest
-    return f"{record.text_digest} {record.beside_digest}" if known else ""
+    return told_by(record.text_digest, record.beside_digest)
+
+
+def told_by(text_digest: str, beside_digest: str) -> str:
+    return f"{text_digest} {beside_digest}" if text_digest not in ("", NOTHING) and beside_digest else ""
 
 
 class StoredReading:

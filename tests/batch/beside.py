@@ -18,7 +18,7 @@ from tests.cli.written import prose
 from tests.extract.made_office import W, docx
 from tests.extract.made_pdf import make_pdf
 
-BESIDE = "1 fact differs: what was read beside the text, or its signs"
+BESIDE = "1 fact differs: what was read beside the text"
 WORDS = prose(4).split()
 LINES = [" ".join(WORDS[start : start + 10]) for start in range(0, len(WORDS), 10)]
 

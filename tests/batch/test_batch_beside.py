@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -104,3 +107,38 @@ def test_copies_of_a_text_are_deleted_and_what_differs_beside_it_is_shown(tmp_pa
         ]  # fmt: skip
         assert [each.id for each in store.delete_copies("d", dry_run=True).documents] == ["d"]
         assert store.delete_copies("a").deleted == 3
+
+
+MENUS = ("<nav><a href='/a'>Home</a> <a href='/b'>Basket</a></nav>", "<nav><a href='/c'>Sign in</a></nav>")
+ORDER = ('<input name="quantity" value="12">', '<input name="quantity" value="21">')
+
+
+def pages(folder: Path) -> Path:
+    """Pages with equal texts or misread ones, and other menus, titles and form values."""
+    clean = prose(4, 120).split()
+    dirty = [f"{word[:2]}{word[3]}{word[2]}{word[4:]}" if at % 25 == 0 else word
+             for at, word in enumerate(clean)]  # fmt: skip
+    folder.mkdir()
+    for number, (text, menu, title, order) in enumerate(
+        product((dirty, clean), MENUS, ("", "Spring orders", "Autumn orders"), ("", *ORDER))
+    ):
+        body = f"{menu}<main><p>{' '.join(text)}</p><form>{order}</form></main>"
+        (folder / f"{number:02}.html").write_text(f"<title>{title}</title><body>{body}</body>")
+    return folder
+
+
+def test_pages_in_other_menus_are_decided_as_in_a_store_and_need_no_text(tmp_path: Path) -> None:
+    given, out = pages(tmp_path / "in"), tmp_path / "out"
+    sketched(given, out, Form((MINHASH,)), id_from="relative")
+    said = cluster(str(out), str(out), options())
+    with indexer.open(tmp_path / "a.neardup") as store:
+        store.index(given, id_from="relative")
+        store.cluster()
+        gone = {each.id: each.relation for each in store.prune(dry_run=True).surplus if not each.kept}
+    found = decided(out)
+    assert {f"{name}.html": relation for name, (keep, relation, _) in found.items() if not keep} == gone
+    assert said["removed"] == len(gone) > 10
+    # Those that the digests decide on go without their texts.
+    rmtree(given)
+    again = cluster(str(out), str(out), replace(options(), stale="keep"))
+    assert (again["relations"], said["relations"].keys()) == ({"reflowed": 30}, {"noise", "reflowed"})

@@ -93,11 +93,7 @@ def state(path: Path) -> dict[str, Any]:
         notes = {name: replace(note, at="", arrived=(), reads=True) for name, note in noted}
         stats = store.stats()
         return {
-            # A batch does not know what stands beside texts.
-            "records": {
-                record.ref: replace(record, indexed_at="", first_indexed_at="", beside_digest="")
-                for record in store.scan()
-            },
+            "records": {record.ref: replace(record, indexed_at="", first_indexed_at="") for record in store.scan()},
             "annotations": {ref: known for ref, known in store.scan_annotations() if known},
             "clusters": [replace(one, first_seen="", last_seen="") for one in store.clusters()],
             "failures": [replace(one, failed_at="", source_digest="") for one in store.failures()],

@@ -11,7 +11,6 @@ import numpy as np
 
 from indexer.batch.arrow import (
     arrow,
-    both_digests,
     column_of,
     column_of_strings,
     compute,
@@ -20,7 +19,7 @@ from indexer.batch.arrow import (
     parquet,
     scalar,
 )
-from indexer.batch.clusters.describing import HEAD_COLUMNS, mail_heads, own_titles
+from indexer.batch.clusters.describing import TOLD_BY, beside_texts
 from indexer.batch.clusters.judging import VERDICTS, NearDocuments, in_blocks, lexicon_of, near_schema, packed_text
 from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, numbers_in, table_of
 from indexer.batch.form import column_name
@@ -84,9 +83,7 @@ def near_in_file(
         "stays": column_of(np.full(owners.size, stays)),
     }
     described = arrow.RecordBatch.from_arrays(list(described.values()), names=list(described))
-    known = parquet.read_table(
-        path, columns=["id", "format", *HEAD_COLUMNS, "text_digest", "read_digest", *map(column_name, rule.schemes)]
-    )
+    known = parquet.read_table(path, columns=["id", *TOLD_BY, *map(column_name, rule.schemes)])
     known = known.take(column_of(places)).combine_chunks()
     for some in chunks(np.flatnonzero(~asked).tolist(), _ROWS):
         yield _rows(described, known, some, [None] * len(some), rule)
@@ -104,8 +101,7 @@ def _rows(described: Any, known: Any, at: Sequence[int], texts: Sequence[Text], 
     columns = {name: said[name] for name in said.schema.names} | {
         name: sketches[name].combine_chunks() for name in ("id", "format")
     }
-    columns |= {"mail": mail_heads(sketches), "title": own_titles(sketches)}
-    columns["digest"] = both_digests(sketches["text_digest"], sketches["read_digest"])
+    columns |= beside_texts(sketches)
     packed = [packed_text(text) if isinstance(text, str) else None for text in texts]
     columns["text"] = arrow.array(packed, arrow.binary())
     why = [(text.detail or text.reason) if isinstance(text, ExtractionError) else None for text in texts]

@@ -38,6 +38,9 @@ from indexer.schemes.base import Positions
 _ANY = Ref("")
 HEAD_COLUMNS = ("source", "title", "metadata")
 """The columns of sketches that hold the heads of mails."""
+DIGESTS = ("text_digest", "read_digest", "beside_digest")
+TOLD_BY = ("format", *HEAD_COLUMNS, *DIGESTS)
+"""The columns of sketches that tell how documents stand to each other, beside their texts."""
 
 
 def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) -> Positions:
@@ -80,6 +83,13 @@ def own_titles(rows: Any) -> Any:
     return column_of_strings(
         [own_title(title or "", source or "") for title, source in zip(titles, sources, strict=True)]
     )
+
+
+def beside_texts(rows: Any) -> dict[str, Any]:
+    """The columns mail, title and digest of `indexer.batch.clusters.judging.NEAR`."""
+    joined = compute.binary_join_element_wise(*(compute.cast(rows[name], arrow.binary()) for name in DIGESTS), b"")
+    digest = joined.combine_chunks() if isinstance(joined, arrow.ChunkedArray) else joined
+    return {"mail": mail_heads(rows), "title": own_titles(rows), "digest": digest}
 
 
 def _after_slash(sources: Any) -> Any:

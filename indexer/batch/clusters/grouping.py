@@ -28,13 +28,24 @@ from indexer.batch.arrow import (
     scalar,
     schema_of,
 )
-from indexer.batch.clusters.describing import ids_of, mail_heads, origins_of, ranks_by_version, ranks_in, versions_in
+from indexer.batch.clusters.describing import (
+    DIGESTS,
+    HEAD_COLUMNS,
+    ids_of,
+    mail_heads,
+    origins_of,
+    own_titles,
+    ranks_by_version,
+    ranks_in,
+    versions_in,
+)
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
 from indexer.clustering.clusters import similar_documents
 from indexer.clustering.grouping import Bucket, Component, Groups, group
 from indexer.core.sketches import cluster_ids
+from indexer.ingest.sketching import NOTHING
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
@@ -42,6 +53,7 @@ from indexer.model import SIMHASH_DOC
 from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
+from indexer.relations.beside import title_facts
 from indexer.schemes.base import Positions, Sketches
 from indexer.stores.sketches import Found
 
@@ -49,13 +61,14 @@ SPREAD_BITS = 24
 EQUAL_COLUMNS = ("short", "text_digest")
 """The columns that `equal_keys` takes."""
 _DESCRIBED = ("id", "source", "title", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
+_NOTHING = arrow.array([bytes.fromhex(NOTHING)], arrow.binary())[0]
 _SHOWN = 10
 # Documents that are compared at once, unless one component or bucket has more.
 _TOGETHER = 1 << 16
 
 
 def columns_of(rule: MatchRule, *, against: bool = False) -> list[str]:
-    names = ["id", "source", "title", "tokens", "short", "time", "metadata", "text_digest", "read_digest"]
+    names = ["id", "source", "title", "tokens", "short", "time", "metadata", *DIGESTS]
     names += [OLDER_CLUSTER, OLDER_KEEP] * against
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -287,7 +300,7 @@ def _least(labels: Positions, owners: Positions) -> Positions:
 
 def _is_read(table: Any, members: Positions, stand_in: Positions, repeating: npt.NDArray[np.bool_]) -> Any:
     differing = repeating.copy()
-    differing[repeating] = ~_same_texts(table, members[repeating], stand_in[repeating])
+    differing[repeating] = ~_are_told_by_digests(table, members[repeating], stand_in[repeating])
     judged, read = (those | np.isin(members, stand_in[those]) for those in (repeating, differing))
     return column_of(read, ~judged)
 
@@ -298,15 +311,24 @@ def _similarity(nodes: Nodes, comparison: Comparer, left: Positions, right: Posi
     return np.asarray(np.round(np.maximum(similar_documents(nodes, comparison, left, right), 0.0), 4), dtype=np.float64)
 
 
-def _same_texts(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
-    same = np.ones(one.size, dtype=np.bool_)
-    for name in ("text_digest", "read_digest"):
-        left, right = (compute.cast(table[name].take(column_of(rows)), arrow.binary()) for rows in (one, other))
-        same &= flags_of(compute.coalesce(compute.equal(left, right), scalar(False)).combine_chunks())
-    left, right = (mail_heads(table.take(column_of(rows)).combine_chunks()).to_pylist() for rows in (one, other))
-    for place in np.flatnonzero(same).tolist():
-        same[place] = may_be_one_mail(*(json.loads(heads[place] or "{}") for heads in (left, right)))
-    return same
+def _are_told_by_digests(table: Any, one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
+    """True for pairs that are known to say the same: see `indexer.matching.relating.RelatedTexts.known`."""
+    table = table.select([*HEAD_COLUMNS, *DIGESTS])
+    pairs = [table.take(column_of(rows)).combine_chunks() for rows in (one, other)]
+    text, read, beside = (_are_equal(*(rows[name] for rows in pairs)) for name in DIGESTS)
+    beside &= ~_are_equal(pairs[0]["text_digest"], _NOTHING)
+    told = text & (read | beside)
+    heads, titles = ([column(rows).to_pylist() for rows in pairs] for column in (mail_heads, own_titles))
+    for place in np.flatnonzero(told).tolist():
+        told[place] = may_be_one_mail(*(json.loads(each[place] or "{}") for each in heads)) and (
+            read[place] or not title_facts((titles[0][place], titles[1][place]), ("", ""))
+        )
+    return told
+
+
+def _are_equal(left: Any, right: Any) -> npt.NDArray[np.bool_]:
+    equal = compute.equal(*(compute.cast(each, arrow.binary()) for each in (left, right)))
+    return np.array(flags_of(compute.coalesce(equal, scalar(False)).combine_chunks()))
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:

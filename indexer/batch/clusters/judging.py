@@ -30,17 +30,16 @@ from indexer.core.sketches import sorted_distinct
 from indexer.core.text import DIGEST_BYTES
 from indexer.errors import ExtractionError
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.relating import BesideTexts, RelatedTexts
+from indexer.matching.relating import BesideTexts, RelatedTexts, told_by
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
-from indexer.relations.beside import differing, title_hashes
+from indexer.relations.beside import NOTHING_BESIDE, differing, title_hashes
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
 from indexer.schemes.base import Positions
-from indexer.text.digests import with_title
 from indexer.text.words import words_of
 
 NEAR = schema_of(
@@ -50,7 +49,7 @@ NEAR = schema_of(
 """Documents that repeat another one, their `stand_in`, and those that are one, with no `stand_in` (null).
 
 `rank` is their order in a `component`; one that `stays` was kept by an older batch, and `mail` is the head of one that
-is a mail, in JSON. `title` is empty for mails, and if it is the name of a file. `digest` has both digests. `text` is
+is a mail, in JSON. `title` is empty for mails, and if it is the name of a file. `digest` has all three. `text` is
 compressed, null where none is needed or none could be read: `unread` then says why. The sketches of the rule follow.
 """
 VERDICTS = schema_of(
@@ -59,10 +58,10 @@ VERDICTS = schema_of(
 )
 """The decisions on documents that repeat another one, in columns of files of clusters."""
 _TEXT = NEAR.get_field_index("text")
-# The digits of the first of both digests.
-_DIGEST = 2 * DIGEST_BYTES
-# What is left out of texts can't be read again here.
-_BESIDE = DifferingFact("what was read beside the text, or its signs", "", "")
+# Where the digits of the first digest end, and those of the last begin.
+_TEXT_DIGEST, _BESIDE_DIGEST = 2 * DIGEST_BYTES, 4 * DIGEST_BYTES
+# It is not read again with the texts.
+_BESIDE = DifferingFact("what was read beside the text", "", "")
 _VERDICTS_AT_ONCE = 1 << 14
 
 
@@ -168,20 +167,24 @@ class _NearRows:
         def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
             if not may_be_one_mail(mails[one], mails[other]):
                 return differing(mails[one], mails[other])
-            left, right = digests[one], digests[other]
-            if left == right or left[:_DIGEST] != right[:_DIGEST]:
+            left, right = digests[one][_BESIDE_DIGEST:], digests[other][_BESIDE_DIGEST:]
+            if bool(mails[one]) != bool(mails[other]) and NOTHING_BESIDE in (left, right):
+                # The subject of a mail says nothing beside a document that is none.
                 return ()
-            # Nothing is lost where the first has nothing beside its text and its title.
-            text, title = left[:_DIGEST], titles[one] or mails[one].get("subject", "")
-            return () if left[_DIGEST:] in (text, with_title(text, title)) else (_BESIDE,)
+            return () if left == right else (_BESIDE,)
 
         texts = RelatedTexts(
             lambda places: ((place, self._text(place)) for place in places),
             key=int,
             name=lambda place: str(ids[place].as_py()),
-            digest=lambda place: digests[place],
+            digest=lambda place: digests[place][:_BESIDE_DIGEST],
             lexicon=lexicon,
-            beside=BesideTexts(lambda place: titles[place], beside, lambda place: formats[place]),
+            beside=BesideTexts(
+                lambda place: titles[place],
+                beside,
+                lambda place: formats[place],
+                lambda place: told_by(digests[place][:_TEXT_DIGEST], digests[place][_BESIDE_DIGEST:]),
+            ),
         )
         found = settled(
             Relations(permitted, texts, lambda place: bool(mails[place])),

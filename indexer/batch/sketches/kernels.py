@@ -42,6 +42,7 @@ from indexer.ingest.sketching import sketch_columns
 from indexer.ingest.sources import Input
 from indexer.model import DECLARED, Record, Ref, with_declared
 from indexer.model.joined import Joined
+from indexer.relations.beside import NOTHING_BESIDE
 from indexer.schemes.simhash import values_of
 from indexer.text.digests import with_title
 
@@ -49,6 +50,7 @@ from indexer.text.digests import with_title
 _TITLE_FROM = 4 * 2000
 # And as many as most first lines have.
 _NEAR = 600
+_NOTHING_BESIDE = bytes.fromhex(NOTHING_BESIDE)
 
 
 class SketchedRow(NamedTuple):
@@ -145,6 +147,7 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
         column_of_digests(_source_digests(documents, texts, form)),
         arrow.array(digests, arrow.binary(DIGEST_BYTES)),
         arrow.array(read, arrow.binary(DIGEST_BYTES)),
+        arrow.array([_NOTHING_BESIDE] * count, arrow.binary()),
         column_of(values, counts == 0),
         *sketches,
     ]
@@ -247,6 +250,7 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
         arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
         arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
         arrow.array([bytes.fromhex(record.read_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
+        arrow.array([bytes.fromhex(record.beside_digest) or None for record in records], arrow.binary()),
         arrow.array([each and each.bits for each in prints], arrow.int64()),
     ]
     for scheme in form.made:

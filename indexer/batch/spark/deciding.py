@@ -16,14 +16,13 @@ import numpy as np
 
 from indexer.batch.arrow import (
     arrow,
-    both_digests,
     column_of,
     column_of_bytes,
     column_of_strings,
     schema_of,
 )
 from indexer.batch.clusters.deciding import near_in_file
-from indexer.batch.clusters.describing import mail_heads, own_titles
+from indexer.batch.clusters.describing import beside_texts
 from indexer.batch.clusters.judging import (
     VERDICTS,
     NearDocuments,
@@ -80,13 +79,8 @@ def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
             texts.append(packed_text(text) if same else None)
             unread.append(None if same or not wanted else _NO_TEXT if text is None else _OTHER_TEXT)
         columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
-        columns |= {
-            "mail": mail_heads(batch),
-            "title": own_titles(batch),
-            "digest": both_digests(batch["text_digest"], batch["read_digest"]),
-            "text": arrow.array(texts, arrow.binary()),
-        }
-        columns["unread"] = column_of_strings(unread)
+        columns |= beside_texts(batch)
+        columns |= {"text": arrow.array(texts, arrow.binary()), "unread": column_of_strings(unread)}
         yield arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from indexer.batch.arrow import arrow
-from indexer.batch.clusters.describing import HEAD_COLUMNS
+from indexer.batch.clusters.describing import TOLD_BY
 from indexer.batch.clusters.judging import near_schema
 from indexer.batch.form import (
     OLDER_CLUSTER,
@@ -202,10 +202,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
     sketched = every.select(
         "owner",
         "id",
-        "format",
-        *HEAD_COLUMNS,
-        "text_digest",
-        "read_digest",
+        *TOLD_BY,
         *map(column_name, run.rule.schemes),
         *[OLDER_CLUSTER] * run.against,
     )
@@ -221,7 +218,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
         column("stand_in"),
         functions.coalesce("near_similarity", functions.lit(0.0)).alias("similarity"),
         stays.alias("stays"),
-        *map(column, ("format", *HEAD_COLUMNS, "text_digest", "read_digest", "is_read", "text")),
+        *map(column, (*TOLD_BY, "is_read", "text")),
         *map(column, map(column_name, run.rule.schemes)),
     ]  # fmt: skip
     schema = near_schema(run.rule)
