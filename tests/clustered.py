@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.arrivals import ArrivalRule, Arrivals
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import ClusteringOutcome, cluster
-from indexer.clustering.stored import stored_clusters
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.decision_file import decisions_text
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.sampling import Sample, Sampler, sample_seed
-from indexer.clustering.stored import stored_clusters
 from indexer.model import name_of
 from indexer.model.decisions import DecidedDocument, Decision, JudgedSample
 from indexer.stores import Store

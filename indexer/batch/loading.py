@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.rows import Batch, BatchRow, Places
-from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
+from indexer.clustering.annotations import READ_AT_ONCE, alone, cluster_of, is_alone
+from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice
 from indexer.clustering.clusters import batched

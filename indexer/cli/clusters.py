@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from indexer.cli.files.row_formats import written_rows
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
 from indexer.cli.options.groups import options
 from indexer.cli.options.matching import Matching, match_options
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
-from indexer.cli.terminal.answers import tell_lacking, tell_uncompared, tell_unread
-from indexer.cli.terminal.output import answer_json, fields, say
-from indexer.cli.terminal.relations import relations_shown
+from indexer.cli.terminal.answers import relations_shown, tell_lacking, tell_uncompared, tell_unread
+from indexer.cli.terminal.output import answer_json, fields, say, written_rows
 from indexer.errors import UsageError
 from indexer.library.writers import RowFormat
 from indexer.model.declared import Option

@@ -13,9 +13,9 @@ import click
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, remove_option, store_option
+from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
-from indexer.cli.terminal.relations import relations_shown
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library.options import list_of_paths
 from indexer.model.declared import Option, as_json
@@ -25,11 +25,10 @@ from indexer.text.counts import counted
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
-    from indexer.library.erased import Copy, Deleted, Erased
     from indexer.library.outcomes import Finding
     from indexer.library.records import OmittedPart
+    from indexer.library.removals import Copy, Deleted, Erased, Pruned
     from indexer.library.rules import MatchRule, RuleRequest
-    from indexer.library.surplus import Pruned
     from indexer.model.times import Refresh
 
 # Of what stands beside a text, so much is shown; JSON has all.
@@ -145,8 +144,8 @@ copy_options = Group(
 
 @click.command(
     cls=Answering,
-    answers="erased:Deleted",
-    others={"With --copies-of --json one object": "erased:Erased"},
+    answers="removals:Deleted",
+    others={"With --copies-of --json one object": "removals:Erased"},
     short_help="Delete documents from the store.",
     epilog="""
 \b

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options, refuse_typed
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, Group, options, refuse_typed
 from indexer.cli.options.shared import (
     extraction_options,
     field_options,

@@ -9,8 +9,7 @@ import click
 
 from indexer.cli.annotate import index_fields_options
 from indexer.cli.indexing import folder_options
-from indexer.cli.options.groups import Group, Titled, options, refuse_typed
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, Group, Titled, options, refuse_typed
 from indexer.cli.options.shared import fingerprint_options, index_option, limit_options, refresh_option
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import say, shown_store

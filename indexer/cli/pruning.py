@@ -11,8 +11,7 @@ import click
 
 from indexer.cli.documents import show_deleted
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, Group, options
 from indexer.cli.options.shared import json_option, opened_collection, refresh_option, remove_option, store_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import FileActError, UsageError
@@ -23,7 +22,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
     from indexer.library.relocating import Relocations
-    from indexer.library.surplus import SurplusStream
+    from indexer.library.removals import SurplusStream
     from indexer.model.times import Refresh
 
 
@@ -53,10 +52,10 @@ prune_options = Group(PruneOptions, removal_options)
 
 @click.command(
     cls=Answering,
-    answers="surplus:Pruned",
+    answers="removals:Pruned",
     heading="With --json one object, of what was marked or deleted",
     others={
-        "With --json --dry-run one object per line, for each document": "surplus:Surplus",
+        "With --json --dry-run one object per line, for each document": "removals:Surplus",
         "With --json and --move-to or --link one object, also with --dry-run": "relocating:Relocations",
     },
     short_help="Mark or delete documents that repeat a kept one.",
@@ -104,7 +103,7 @@ command ends with exit code 6.
 @options(store_option, prune_options, refresh_option, json_option)
 def prune(*, store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> int:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
-    from indexer.library.surplus import Pruned
+    from indexer.library.removals import Pruned
 
     if pruning.move_to or pruning.link:
         return _relocate(store, pruning, refresh, as_json=json)

@@ -9,13 +9,11 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import from_stdin
-from indexer.cli.options.groups import options
+from indexer.cli.options.groups import A_PATH, options
 from indexer.cli.options.matching import Matching, match_options, show_rule
-from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
-from indexer.cli.terminal.excerpts import show_excerpts
+from indexer.cli.terminal.answers import order_shown, relation_shown, show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, fields, say
-from indexer.cli.terminal.relations import order_shown, relation_shown
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.library.options import Extraction
 from indexer.model.declared import Option

@@ -109,7 +109,7 @@ def passages(
     if listing.format == "text":
         _show(found, shown, listing.by)
     else:
-        from indexer.cli.files.row_formats import written_rows
+        from indexer.cli.terminal.output import written_rows
 
         written_rows(shown, shown.kind, listing.format, listing.output)
     if listing.write:

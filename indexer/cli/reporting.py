@@ -12,12 +12,10 @@ import click
 
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, Group, options
 from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
-from indexer.cli.terminal.excerpts import shown_place
+from indexer.cli.terminal.answers import order_shown, relation_shown, shown_place
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size
-from indexer.cli.terminal.relations import order_shown, relation_shown
 from indexer.library.options import Extraction, ReportFormat
 from indexer.model.declared import Option
 from indexer.text.counts import counted

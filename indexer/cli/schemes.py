@@ -8,8 +8,7 @@ from typing import Annotated
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import options
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, options
 from indexer.cli.options.shared import extraction_options, field_options, json_option, opened_collection, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.library.options import Extraction, JobsAsked, NamedFields

@@ -11,9 +11,8 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.arguments import from_stdin
-from indexer.cli.options.groups import Group, options
+from indexer.cli.options.groups import A_PATH, Group, options
 from indexer.cli.options.matching import Matching, match_options
-from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     column_options,
     extraction_options,

@@ -10,29 +10,21 @@ from functools import partial
 
 import numpy as np
 
+from indexer.clustering.annotations import MARK, READ_AT_ONCE, cluster_of, is_alone, leaving
 from indexer.clustering.apart import forms_apart
-from indexer.clustering.assign import (
-    READ_AT_ONCE,
-    Changes,
-    ReadingAssigner,
-    cluster_of,
-    is_alone,
-    leaving,
-)
+from indexer.clustering.assign import Changes, ReadingAssigner
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
-from indexer.clustering.clusters import put_groups
+from indexer.clustering.clusters import put_groups, settle
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
 from indexer.clustering.grouping import radius_of
-from indexer.clustering.latest import ReplacedVersions
 from indexer.clustering.memory import arriving, last_clustering, note_of, remembered
 from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.policy import KnownOriginal, Policy, StandIns
 from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
 from indexer.clustering.relations import MOST_TRIED
-from indexer.clustering.removal import MARK
-from indexer.clustering.settling import settle
+from indexer.clustering.versions import ReplacedVersions
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.duplicates import DuplicateFilter
 from indexer.matching.lookups import Asking, plans

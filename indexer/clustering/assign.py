@@ -5,23 +5,32 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.clustering.annotations import (
+    READ_AT_ONCE,
+    alone,
+    cluster_of,
+    could_go,
+    is_alone,
+    membership,
+    repeated_by,
+    repeating,
+    share_steps,
+)
 from indexer.clustering.apart import FormsApart, GroupedDocuments, MeasureSimilarity
 from indexer.clustering.canonical import CanonicalRule, values_for
 from indexer.clustering.choosing import Choice, ranks_of
-from indexer.clustering.noted import NotedRelations, RepeatingDocument, could_go, share_steps
-from indexer.clustering.succession import PlacedVersion, Succession, by_version
-from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
-from indexer.model.chunking import chunks
+from indexer.clustering.noted import NotedRelations, RepeatingDocument
+from indexer.clustering.versions import PlacedVersion, Succession, by_version
+from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
-from indexer.relations.relation import verdict_of
 from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]
@@ -30,8 +39,6 @@ Choose = Callable[[Positions, Positions], Choice]
 
 AnnotatedRecord = tuple[Record, Mapping[str, Any]] | None
 """The record of a document and its annotations; None where it is gone."""
-
-READ_AT_ONCE = 2000
 
 
 @dataclass(slots=True)
@@ -444,53 +451,3 @@ class ReadingAssigner(Assigner):
         return [
             None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
         ]
-
-
-def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -> dict[str, Any]:
-    """The annotation `cluster` of a document in a cluster of `size` members, with this similarity to the
-    canonical one.
-    """
-    kept = {"size_class": size_class(size)} if size > 1 else {}
-    return {"id": cluster, "is_canonical": is_canonical, "similarity": similarity, **kept}
-
-
-def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
-    place = {"repeats_index": other.index} if other.index != ref.index else {}
-    if other.routing is not None:
-        place["repeats_routing"] = other.routing
-    return {"repeats": other.id, "repeats_similarity": similarity, **place}
-
-
-def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
-    cluster = annotations.get("cluster")
-    if not isinstance(cluster, dict) or not isinstance(name := cluster.get("repeats"), str):
-        return None
-    return Ref(name, cluster.get("repeats_index", ref.index), cluster.get("repeats_routing"))
-
-
-def leaving(store: Store, refs: Collection[Ref]) -> set[Ref]:
-    """Those that repeat another document and do not differ from it, as forms and renditions do, which stay."""
-    found: set[Ref] = set()
-    for page in chunks(refs, READ_AT_ONCE):
-        for ref, fields in zip(page, store.annotations(page), strict=True):
-            if fields and repeated_by(ref, fields) and verdict_of(fields["cluster"].get("relation")) != "differs":
-                found.add(ref)
-    return found
-
-
-def alone(ref: Ref) -> dict[str, Any]:
-    return membership(own_cluster_id(ref), True, 1.0, 1)
-
-
-def is_alone(ref: Ref, annotations: Mapping[str, Any]) -> bool:
-    name = cluster_of(annotations)
-    if name is None:
-        return True
-    said = annotations["cluster"]
-    return name == own_cluster_id(ref) and not said.get("size_class") and not said.get("repeats")
-
-
-def cluster_of(annotations: Mapping[str, Any]) -> str | None:
-    cluster = annotations.get("cluster")
-    name = cluster.get("id") if isinstance(cluster, dict) else None
-    return name if isinstance(name, str) else None

@@ -9,15 +9,15 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from indexer.clustering.annotations import READ_AT_ONCE, alone, cluster_of, is_alone, recounted, repeated_by
 from indexer.clustering.apart import forms_apart
-from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, is_alone
+from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
 from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.memory import finished, in_progress, last_clustering, note_of
 from indexer.clustering.noted import NotedRelations
-from indexer.clustering.settling import settle
 from indexer.errors import ExtractionError
 from indexer.matching.lexicons import keep_lexicon
 from indexer.matching.measures.reading import Reader, reader_of
@@ -25,10 +25,11 @@ from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.relating import Relating
 from indexer.matching.rule import MatchRule
-from indexer.model import CLUSTER_ID_LENGTH, Ref
+from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.lexicon import Lexicon
+from indexer.relations.relation import verdict_of
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
@@ -256,3 +257,40 @@ def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> N
         present = np.isin(names, kept)
         gone += [known_cluster.id for known_cluster, there in zip(page, present.tolist(), strict=True) if not there]
     assigner.remove_clusters(gone)
+
+
+def settle(assigner: Assigner) -> None:
+    lexicon = assigner.relations.learned()
+    if lexicon is None or assigner.dry_run:
+        return
+    for refs in chunks(assigner.relations.depending(lexicon), READ_AT_ONCE):
+        _tell_again(assigner, lexicon, refs)
+    keep_lexicon(assigner.store, lexicon)
+
+
+def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> None:
+    store = assigner.store
+    there = [(*known, other) for ref, known in zip(refs, store.described(refs), strict=True) if known
+             and (other := repeated_by(ref, known[1]))]  # fmt: skip
+    others = store.get([other for _, _, other in there], sketches=False)
+    pairs = [(record, noted, other) for (record, noted, _), other in zip(there, others, strict=True) if other]
+    words = assigner.relations.settled(lexicon, [(record, other) for record, _, other in pairs])
+    told = assigner.changes.relations
+    changed, of_cluster = [], dict[str, list[tuple[Record, str, str]]]()
+    for (record, noted, _), word in zip(pairs, words, strict=True):
+        before = noted["cluster"].get("relation", "")
+        if not word or word == before:
+            continue
+        cluster = {**noted["cluster"], "relation": word}
+        if verdict_of(word) != "could go":
+            cluster.pop("relation_to", None)
+        changed.append((record.ref, {"cluster": cluster}))
+        told.subtract([before])
+        told[word] += 1
+        if name := cluster_of(noted):
+            of_cluster.setdefault(name, []).append((record, before, word))
+    assigner.changes.relations = +told
+    if changed:
+        store.annotate(changed)
+    clusters = store.get_clusters(list(of_cluster))
+    store.put_clusters([recounted(cluster, of_cluster[cluster.id]) for cluster in clusters if cluster])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from indexer.clustering.assign import READ_AT_ONCE, cluster_of
-from indexer.clustering.latest import Deletion
+from indexer.clustering.annotations import READ_AT_ONCE, cluster_of
 from indexer.clustering.relations import NOT_VERIFIED, Permitted, Reason
 from indexer.clustering.removal import RedundantDocument, Tally
+from indexer.clustering.versions import Deletion
 from indexer.errors import UsageError
 from indexer.ingest.sketching import NOTHING
 from indexer.matching.lookups import lookup

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
+from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, repeated_by, similarity_of
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.relations import Reason
 from indexer.clustering.removal import RedundantDocument, Removal
-from indexer.clustering.stored import similarity_of
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.decisions import DecidedDocument, Decision

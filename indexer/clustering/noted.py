@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from indexer.clustering.canonical import loses_mail
@@ -14,7 +12,7 @@ from indexer.clustering.relations import Permitted, Relations
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
-from indexer.model import ClusterRecord, Record, Ref
+from indexer.model import Record, Ref
 from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation, verdict_of
@@ -24,30 +22,6 @@ UNVERIFIED = "unverified"
 """Noted in place of a relation where a text could not be read."""
 
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
-
-
-def could_go(annotation: Mapping[str, Any]) -> bool:
-    """True for the annotation `cluster` of a document that repeats another one and could go for it."""
-    return "repeats" in annotation and verdict_of(annotation.get("relation", "")) == "could go"
-
-
-def share_steps(annotation: Mapping[str, Any]) -> set[int]:
-    """The similarity of a document to what it repeats, in steps of 5 percent; none in a file, without dashboards."""
-    # A share of 0.7 is a bit less than 14 steps.
-    return {int(20 * annotation["repeats_similarity"] + 1e-6) * 5} if "repeats_origin" in annotation else set()
-
-
-def recounted(cluster: ClusterRecord, changed: Iterable[tuple[Record, str | None, str]]) -> ClusterRecord:
-    """The cluster after changes of relations, each from one or from none to another."""
-    relations = Counter(dict(cluster.relations))
-    redundant, size = cluster.redundant, cluster.redundant_bytes
-    for record, before, word in changed:
-        relations.subtract([] if before is None else [before])
-        relations[word] += 1
-        more = (verdict_of(word) == "could go") - (verdict_of(before) == "could go")
-        redundant, size = redundant + more, size + more * record.size
-    counts = tuple(sorted((+relations).items()))
-    return replace(cluster, redundant=redundant, redundant_bytes=size, relations=counts)
 
 
 class RepeatingDocument(NamedTuple):

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, cluster_of, repeated_by
+from indexer.clustering.annotations import MARK, READ_AT_ONCE, cluster_of, repeated_by
 from indexer.clustering.canonical import loses_mail
 from indexer.clustering.relations import Reason
-from indexer.clustering.removal import MARK, RedundantDocument, Removal
+from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.core.text import digest_of_folded, folded_text
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts

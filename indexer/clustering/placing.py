@@ -11,19 +11,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.clustering.assign import (
+from indexer.clustering.annotations import (
     READ_AT_ONCE,
-    ReadingAssigner,
     alone,
     cluster_of,
     is_alone,
     membership,
+    recounted,
     repeated_by,
     repeating,
+    share_steps,
 )
+from indexer.clustering.assign import ReadingAssigner
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
-from indexer.clustering.noted import RepeatingDocument, recounted, share_steps
+from indexer.clustering.noted import RepeatingDocument
 from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of

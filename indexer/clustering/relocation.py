@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE
+from indexer.clustering.annotations import READ_AT_ONCE
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.errors import FileActError, NotFoundError, UsageError
 from indexer.extract.brought import missing

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
-from indexer.clustering.latest import Deletion
+from indexer.clustering.annotations import MARK, READ_AT_ONCE, alone, cluster_of
+from indexer.clustering.assign import Changes
 from indexer.clustering.relations import Reason
+from indexer.clustering.versions import Deletion
 from indexer.errors import UsageError
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref, name_of
@@ -22,8 +23,6 @@ from indexer.stores.base import Store
 from indexer.stores.texts import OUTDATED
 from indexer.text.counts import counted
 
-# The annotation of a marked document: the id of the document that stands for it.
-MARK = "duplicate_of"
 # The kind of reason of a document that would go by the digest of a text that is no longer there.
 _OUTDATED = "changed since the fingerprint, or repeating a changed document (neardup annotate mends that)"
 # Of the fields in which two documents differ.

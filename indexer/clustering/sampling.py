@@ -6,8 +6,8 @@ import hashlib
 import heapq
 from dataclasses import dataclass, field
 
+from indexer.clustering.annotations import StoredCluster
 from indexer.clustering.memory import Remembered
-from indexer.clustering.stored import StoredCluster
 from indexer.matching.rule import MatchRule
 from indexer.model import Ref, name_of
 from indexer.relations.relation import COPIES

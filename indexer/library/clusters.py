@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from indexer.errors import UsageError
 from indexer.library.forms import unread_of
 from indexer.library.options import RemovalRequest
-from indexer.library.records import Cluster, Clustering, SharedKey, Written
-from indexer.library.resting import resting_rows
+from indexer.library.records import Cluster, Clustering, SharedKey, Written, resting_rows
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
@@ -28,9 +27,10 @@ if TYPE_CHECKING:
     from indexer.library.judgments import JudgedRule
     from indexer.library.options import Extraction, NamedFields
     from indexer.library.relocating import Relocations
+    from indexer.library.removals import Pruned, SurplusStream
     from indexer.library.reports import Report
-    from indexer.library.surplus import Pruned, SurplusStream
     from indexer.matching.relating import Relating
+    from indexer.stores.base import Store
 
 
 class Clusters(OpenStore):
@@ -66,8 +66,8 @@ class Clusters(OpenStore):
         from indexer.clustering.apart import apart_asked
         from indexer.clustering.canonical import CanonicalRule, canonical_asked, require_fields
         from indexer.clustering.clusters import cluster
+        from indexer.clustering.common_passages import largest_resting
         from indexer.clustering.memory import obeyed, timed
-        from indexer.clustering.resting import largest_resting
         from indexer.matching.measures.reading import reader_of
 
         asked = canonical_asked(canonical, prefer)
@@ -124,7 +124,7 @@ class Clusters(OpenStore):
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
         """The stored clusters of at least `least` documents, the largest first."""
-        from indexer.clustering.stored import stored_clusters
+        from indexer.clustering.annotations import stored_clusters
 
         with self._lock:
             rows = [
@@ -143,12 +143,11 @@ class Clusters(OpenStore):
         for name in ("with_documents", "parts", "last_copies", "older_versions"):
             if getattr(asked, name) and not (delete or dry_run):
                 raise UsageError(f"{name} goes with delete or dry_run")
-        from indexer.library.removing import removal_of
-        from indexer.library.surplus import Pruned, Surplus, SurplusStream
+        from indexer.library.removals import Pruned, Surplus, SurplusStream
 
         with self._lock, self.store.turn(wanted=not dry_run):
             before = self.store.contended.count
-            removal = removal_of(asked, self.store)
+            removal = _removal_of(asked, self.store)
             if dry_run:
                 rows = list(SurplusStream(removal, removal.surplus()))
                 return Pruned(Rows(Surplus, rows, removal.remark()))
@@ -168,11 +167,10 @@ class Clusters(OpenStore):
 
         Raises UsageError as `prune` does.
         """
-        from indexer.library.removing import removal_of
-        from indexer.library.surplus import SurplusStream
+        from indexer.library.removals import SurplusStream
 
         with self._lock:
-            removal = removal_of(asked, self.store)
+            removal = _removal_of(asked, self.store)
             if delete:
                 removal.require_verified()
         return SurplusStream(removal, self._turns(removal.surplus))
@@ -194,12 +192,11 @@ class Clusters(OpenStore):
         UsageError for a folder inside of the indexed ones, and for a store in a search engine.
         """
         from indexer.library.relocating import relocate
-        from indexer.library.removing import removal_of
 
         if asked.with_documents or asked.parts or (asked.older_versions and link):
             raise UsageError("with_documents and parts are for documents of a store, and links for equal files")
         with self._lock, self.store.turn(wanted=not dry_run):
-            removal = removal_of(asked, self.store)
+            removal = _removal_of(asked, self.store)
             removal.require_verified()
             return relocate(removal, move_to=move_to, link=link, list_file=list_file, dry_run=dry_run)
 
@@ -286,3 +283,46 @@ class Clusters(OpenStore):
                     self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages, sample, link)
                 )
             )
+
+
+def _removal_of(asked: RemovalRequest, store: Store) -> Removal:
+    from indexer.clustering.deciding import DecidedPruning
+    from indexer.clustering.decision_file import read_decisions
+    from indexer.clustering.parts import PartPruning
+    from indexer.clustering.prune import VersionPruning
+
+    if asked.ignore_field and not asked.with_documents:
+        raise UsageError("ignore_field goes with with_documents")
+    if isinstance(asked.ignore_field, str):
+        raise UsageError(f"ignore_field {asked.ignore_field!r}: give a tuple of names")
+    if asked.last_copies and asked.decisions is None:
+        raise UsageError("last_copies goes with decisions")
+    instead = [name for name in ("decisions", "parts", "older_versions") if getattr(asked, name)]
+    if len(instead) > 1 or (instead and (asked.remove is not None or asked.verify or asked.unverified)):
+        raise UsageError(f"{instead[0]} says what goes: nothing else is demanded, or permitted")
+    if asked.decisions is not None:
+        return DecidedPruning(
+            store, read_decisions(asked.decisions), last_copies=asked.last_copies,
+            with_documents=asked.with_documents, ignored=asked.ignore_field,
+        )  # fmt: skip
+    if asked.parts or asked.older_versions:
+        chosen = PartPruning if asked.parts else VersionPruning
+        return chosen(store, with_documents=asked.with_documents, ignored=asked.ignore_field)
+    return _pruning(asked, store)
+
+
+def _pruning(asked: RemovalRequest, store: Store) -> Removal:
+    from indexer.clustering.prune import Pruning, sketch_verification
+    from indexer.clustering.relations import Permitted
+    from indexer.relations.relation import COPIES
+
+    by_sketch = asked.unverified or asked.verify == "sketch"
+    if by_sketch and asked.remove is not None:
+        raise UsageError('remove names relations, which texts tell: leave out unverified and verify="sketch"')
+    # Documents of an owner go as a whole, so that it takes a word to remove more than what is identical.
+    usual = ("identical",) if asked.with_documents and asked.verify is None else COPIES
+    return Pruning(
+        store, verify=sketch_verification(store) if asked.verify == "sketch" else None, unverified=asked.unverified,
+        with_documents=asked.with_documents, ignored=asked.ignore_field,
+        permitted=None if by_sketch else Permitted.named(asked.remove, usual),
+    )  # fmt: skip

@@ -17,7 +17,7 @@ from indexer.model.chunking import chunks
 if TYPE_CHECKING:
     from indexer.clustering.copies import Copies
     from indexer.clustering.removal import RedundantDocument
-    from indexer.library.erased import Copy, Deleted, Erased
+    from indexer.library.removals import Copy, Deleted, Erased
 
 _AT_ONCE = 1000
 Unknown = Callable[[NeardupError], object]
@@ -33,8 +33,8 @@ class Erasing(OpenStore):
         In an engine, an owner's documents only lose neardup's part. `unknown` is called with the error for each unknown
         id; without it, UsageError is raised for an ambiguous id.
         """
-        from indexer.clustering.latest import Deletion
-        from indexer.library.erased import Deleted
+        from indexer.clustering.versions import Deletion
+        from indexer.library.removals import Deleted
 
         listed: list[str] = []
         deleted = missing = 0
@@ -113,7 +113,7 @@ def _each_known(
 def _erased(
     copies: Copies, outcomes: Mapping[str, Sequence[RedundantDocument]], missing: int, contended: int
 ) -> Erased:
-    from indexer.library.erased import Erased
+    from indexer.library.removals import Erased
 
     deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
     unseen, tally = copies.uncompared, copies.tally
@@ -126,7 +126,7 @@ def _erased(
 
 def _rows(outcomes: Mapping[str, Sequence[RedundantDocument]]) -> Rows[Copy]:
     from indexer.ingest.from_store import origin_of_text
-    from indexer.library.erased import Copy
+    from indexer.library.removals import Copy
 
     return Rows(
         Copy,

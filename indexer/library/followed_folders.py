@@ -201,7 +201,7 @@ class FollowedFolders(Followed):
     # What is gone
 
     def _remove(self, begun: Callable[[Store], None]) -> tuple[_Losses, int]:
-        from indexer.clustering.assign import cluster_of, is_alone
+        from indexer.clustering.annotations import cluster_of, is_alone
 
         with opened(self.target, self._tell) as store:
             begun(store)

@@ -65,9 +65,7 @@ def stored_members(record: Record) -> dict[str, Any]:
 
 
 def described(record: Record, annotations: Mapping[str, Any]) -> Described:
-    from indexer.clustering.assign import cluster_of, repeated_by
-    from indexer.clustering.removal import MARK
-    from indexer.clustering.succession import version_of
+    from indexer.clustering.annotations import MARK, cluster_of, repeated_by, version_of
 
     place = None
     if name := cluster_of(annotations):

@@ -70,8 +70,8 @@ class History(Shown):
 
 def history_of(store: Store, name: str, *, changes: bool, time_field: str | None = None) -> History:
     """The history of a stored document, with the change of each version if `changes`, from texts read again."""
-    from indexer.clustering.history import version_history
     from indexer.clustering.memory import noted_canonical
+    from indexer.clustering.versions import version_history
 
     [refs] = asking.found_each(store, [name])
     [record] = store.get([asking.only(name, refs)])

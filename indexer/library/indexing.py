@@ -263,7 +263,7 @@ def versions_kept(store: Store, coming: Arrivals | None) -> Iterator[DuplicateFi
     if coming or not store.clustering_notes():
         yield coming
         return
-    from indexer.clustering.latest import ReplacedVersions
+    from indexer.clustering.versions import ReplacedVersions
 
     replaced = ReplacedVersions(store)
     yield replaced

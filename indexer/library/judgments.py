@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.deciding import seen_documents
 from indexer.clustering.decision_file import read_judgments
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.sampling import Sample, Sampled, Sampler, thresholds
-from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.library.rows import Rows, Shown
 from indexer.matching.evaluation.proportions import SampledStratum, estimated_share

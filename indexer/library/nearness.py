@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexer.errors import UsageError
+from indexer.errors import NotFoundError, UsageError
 from indexer.library import asking
-from indexer.library.forms import match_of, plan_of, similar_of
+from indexer.library.forms import match_of, pair_of, plan_of, similar_of, unread_of
 from indexer.library.given import columns_of
 from indexer.library.options import Extraction, NamedColumns
-from indexer.library.pairing import PairStream, is_list, other_nodes
-from indexer.library.records import Match, Pair, RulePlan, Similar
+from indexer.library.records import Match, Pair, RulePlan, Similar, Uncompared, Unread
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
 from indexer.model.own_files import AnyPath
+from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
     from indexer.library.comparisons import Comparison, TextDifference
+    from indexer.matching.measures.reading import Reader
+    from indexer.matching.nodes import Nodes
     from indexer.matching.question import Question
-    from indexer.matching.relating import Relating
+    from indexer.matching.relating import RelatedPair, Relating
+    from indexer.matching.rule import MatchRule
+    from indexer.stores.base import Store
 
 
 class Nearness(OpenStore):
@@ -198,10 +204,10 @@ class Nearness(OpenStore):
         if against is not None and relation:
             raise UsageError("relation is for the pairs of one store, and not against another")
         with self._lock:
-            rule = self.rule(match, hashes=against is not None and is_list(against))
+            rule = self.rule(match, hashes=against is not None and _is_list(against))
             self.tell_size(rule)
             reader = reader_of(self.store, rule)
-            other = None if against is None else other_nodes(self.store, rule, against, include_short=include_short)
+            other = None if against is None else _other_nodes(self.store, rule, against, include_short=include_short)
 
         def found() -> Iterator[RelatedPair]:
             pairs = pairs_of(
@@ -236,3 +242,59 @@ class Nearness(OpenStore):
             threads=threads,
         )  # fmt: skip
         return Rows(Pair, sorted(iterated, key=lambda pair: (-pair.similarity, pair.left, pair.right)))
+
+
+class PairStream(Iterator[Pair]):
+    """An iterator over pairs by the match rule `rule`; `count` have come so far.
+
+    `lacking` documents of the other collection, if there is one, have no sketch for the rule.
+    """
+
+    def __init__(
+        self, store: Store, rule: MatchRule, pairs: Iterator[RelatedPair], reader: Reader | None, other: Nodes | None,
+        *, include_short: bool,
+    ) -> None:  # fmt: skip
+        self.rule, self.lacking, self.count = rule, other.lacking if other else 0, 0
+        self._store, self._pairs, self._reader, self._include_short = store, pairs, reader, include_short
+
+    def __next__(self) -> Pair:
+        pair = pair_of(next(self._pairs), self.rule)
+        self.count += 1
+        return pair
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """The documents that could not be read, so far."""
+        return unread_of(self._reader.unread if self._reader else {})
+
+    def uncompared(self) -> Uncompared:
+        """The numbers of documents that no pair can have."""
+        from indexer.ingest.failures import DUPLICATE
+
+        stats = self._store.stats()
+        refused = sum(stats.failures.values()) - stats.failures.get(DUPLICATE, 0)
+        lacking = self.rule.lacking(self._store.lacking(list(self.rule.schemes)))
+        return Uncompared(stats.empty, 0 if self._include_short else stats.short, refused, lacking)
+
+
+def _is_list(name: str | os.PathLike[str]) -> bool:
+    from indexer.matching.lists import is_store
+
+    return not is_store(os.fspath(name))
+
+
+def _other_nodes(store: Store, rule: MatchRule, against: str | os.PathLike[str], *, include_short: bool) -> Nodes:
+    """The documents of another store or of a list, to compare with those of `store`.
+
+    Raises NotFoundError for neither.
+    """
+    from indexer.library.opening import open_store
+    from indexer.matching.lists import read_list, read_store
+
+    name = os.fspath(against)
+    if _is_list(name):
+        if not os.path.exists(name):
+            raise NotFoundError(f"{shown_name(name)}: no such file or store")
+        return read_list(Path(name), rule)
+    with open_store(name, read_only=True) as other:
+        return read_store(other, store, rule, name=shown_name(name), include_short=include_short)

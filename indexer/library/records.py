@@ -9,14 +9,16 @@ null, 0 or empty if there is nothing to say. The id of a document is its name fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from indexer.errors import NeardupError
-from indexer.library.resting import RestingCluster
 from indexer.library.rows import Rows, Shown
 from indexer.text.excerpts import Excerpt
+
+if TYPE_CHECKING:
+    from indexer.clustering.common_passages import ClusterOnPassages
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,3 +321,29 @@ class Clustering(Shown):
     resting: Annotated[tuple[RestingCluster, ...], "Those of the five largest clusters held together by passages; not "
         "looked for in a dry run"] = field(repr=False)  # fmt: skip
     dry_run: Annotated[bool, "True if nothing was written"]
+
+
+@dataclass(frozen=True, slots=True)
+class RestingCluster:
+    """A cluster of documents near for passages of many documents, such as a menu or a licence."""
+
+    table: ClassVar[tuple[str, ...]] = ("documents", "share", "words", "held_by", "cluster", "text")
+
+    cluster: Annotated[str, "The id of the cluster"]
+    documents: Annotated[int, "The number of its documents"]
+    share: Annotated[float, "The share of a document's words (0.5 to 0.95) in passages common to half of them, and ten "
+        "documents"]  # fmt: skip
+    words: Annotated[int, "The words of the longest of these passages"]
+    held_by: Annotated[int, "The number of documents read with the longest one"]
+    text: Annotated[str, "The text of the longest one"]
+
+
+def resting_rows(found: Iterable[ClusterOnPassages]) -> list[RestingCluster]:
+    """The clusters as results, the largest first."""
+    made = [
+        RestingCluster(
+            one.id, one.size, round(one.share, 6), one.passage.words, one.passage.documents, one.passage.text
+        )
+        for one in found
+    ]
+    return sorted(made, key=lambda row: (-row.documents, row.cluster))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from indexer.library.forms import unread_of
-from indexer.library.resting import RestingCluster, resting_rows
+from indexer.library.records import RestingCluster, resting_rows
 from indexer.library.rows import Rows
 from indexer.library.stores import OpenStore, Progress
 from indexer.model import MOST_ORIGINS, Ref, name_of
@@ -15,7 +15,7 @@ from indexer.model.copied import CopiedRow
 from indexer.model.origins import origin_of
 
 if TYPE_CHECKING:
-    from indexer.clustering.copied import RepeatedPassage, StorePassages
+    from indexer.clustering.common_passages import RepeatedPassage, StorePassages
     from indexer.library.repetition import CopiedWords, PartlyCopied, Passage, Repetition
 
 WORDS = 50
@@ -35,8 +35,7 @@ class Repeated(OpenStore):
         `write` all of it is kept beside the index, for dashboards, replacing earlier results. Raises UsageError for
         fewer words, and for a store without dashboards.
         """
-        from indexer.clustering.copied import StorePassages
-        from indexer.clustering.resting import clusters_on_passages
+        from indexer.clustering.common_passages import StorePassages, clusters_on_passages
         from indexer.library import repetition
 
         with self._lock, StorePassages(self.store, words) as found:
@@ -56,7 +55,7 @@ class Repeated(OpenStore):
             return dataclasses.replace(made, written=keep(_kept(made, found, common)))
 
     def _clustered(self) -> Iterator[tuple[str, tuple[Ref, ...]]]:
-        from indexer.clustering.stored import stored_clusters
+        from indexer.clustering.annotations import stored_clusters
 
         return ((one.id, one.members) for one in stored_clusters(self.store, least=2))
 

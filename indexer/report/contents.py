@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from indexer.clustering.annotations import StoredCluster
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
 from indexer.clustering.sampling import Sample, Sampler, sample_seed
-from indexer.clustering.stored import StoredCluster
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule

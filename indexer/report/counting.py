@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from indexer.clustering.annotations import StoredCluster, stored_clusters
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import Remembered
 from indexer.clustering.sampling import Sampler
-from indexer.clustering.stored import StoredCluster, stored_clusters
 from indexer.ingest.failures import DUPLICATE
 from indexer.ingest.passed_over import PASSED_OVER, files_passed_over
 from indexer.matching.rule import MatchRule

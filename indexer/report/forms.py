@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from indexer.clustering.stored import StoredCluster
+from indexer.clustering.annotations import StoredCluster
 from indexer.matching.relating import RelatedTexts, stored_texts
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks

@@ -8,9 +8,15 @@ from itertools import islice
 
 import numpy as np
 
-from indexer.clustering.copied import BOILERPLATE, RepeatedPassage, StorePassages
-from indexer.clustering.resting import ClusterOnPassages, clusters_on_passages, sampled_resting
-from indexer.clustering.stored import StoredCluster
+from indexer.clustering.annotations import StoredCluster
+from indexer.clustering.common_passages import (
+    BOILERPLATE,
+    ClusterOnPassages,
+    RepeatedPassage,
+    StorePassages,
+    clusters_on_passages,
+    sampled_resting,
+)
 from indexer.model import name_of
 from indexer.stores.base import Store
 

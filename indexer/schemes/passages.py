@@ -28,8 +28,8 @@ from indexer.schemes.base import (
     checked_share,
     sketch_text,
 )
-from indexer.schemes.joins import by_rarest
 from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.set_joins import containing
 from indexer.text.counts import counted
 
 WORDS, LETTERS = "words", "letters"
@@ -131,7 +131,7 @@ class Passages(Scheme):
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
         del threads
-        return by_rarest.containing(sketches.keys, checked_share(self.family, "similarity", similarity))
+        return containing(sketches.keys, checked_share(self.family, "similarity", similarity))
 
     def plan(self, similarity: float) -> Plan:
         asked = checked_share(self.family, "similarity", similarity)

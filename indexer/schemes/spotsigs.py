@@ -14,8 +14,8 @@ from indexer.model import Sketch
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged, no_payload
 from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
-from indexer.schemes.joins.by_prefixes import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
 from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.set_joins import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
 from indexer.text import languages
 from indexer.text.counts import counted

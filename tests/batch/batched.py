@@ -18,9 +18,9 @@ from indexer.batch.form import Form, Making
 from indexer.batch.reading import rule_of
 from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import Summary, sketch
+from indexer.clustering.annotations import version_of
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
-from indexer.clustering.succession import version_of
 from indexer.extract.base import Limits
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from indexer.batch.clusters.clustering import cluster
+from indexer.clustering.annotations import version_of
 from indexer.clustering.clusters import cluster as cluster_store
-from indexer.clustering.succession import version_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources

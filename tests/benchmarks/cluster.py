@@ -14,8 +14,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
-from indexer.clustering.stored import stored_clusters
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.library.opening import open_store

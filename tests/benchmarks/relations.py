@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import indexer
-from indexer.clustering.assign import READ_AT_ONCE
+from indexer.clustering.annotations import READ_AT_ONCE
 from indexer.matching.relating import RelatedTexts
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import blocks_between

@@ -27,8 +27,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
-from indexer.clustering.stored import stored_clusters
 from indexer.ingest.rereading import StoredTexts
 from indexer.library.collection import open as open_collection
 from indexer.matching.relating import ReadDocument, relation_of

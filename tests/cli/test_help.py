@@ -167,7 +167,7 @@ def test_no_line_of_the_help_ends_within_a_word(path: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("loaded", "needless"),
     [
-        ("import indexer.library.collection", "library.outcomes library.surplus library.batch_options text.corpus"),
+        ("import indexer.library.collection", "library.outcomes library.removals library.batch_options text.corpus"),
         ("import indexer.library.comparing", "library.comparisons text.differences extract.document"),
         ("import indexer.extract.worker", "text.corpus library charset_normalizer"),
     ],

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import now, remembered
 from indexer.clustering.prune import Pruning
 from indexer.clustering.recent import Recent
-from indexer.clustering.stored import stored_clusters
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.library.opening import open_store
 from indexer.matching.lookups import Asking

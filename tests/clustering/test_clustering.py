@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.canonical import CanonicalRule, copy_words, parse_canonical, read_canonical
 from indexer.clustering.grouping import Groups, group
-from indexer.clustering.stored import stored_clusters
 from indexer.core.components import Components
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.clustering import decision_file
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
 from indexer.clustering.deciding import DecidedPruning, contradictions, keep_decisions
 from indexer.clustering.decision_file import decisions_text, parsed_decisions, read_decisions
 from indexer.clustering.prune import Pruning
-from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.clustering import grouping
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
 from indexer.clustering.grouping import group
-from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import ShingleReader
 from indexer.matching.measures.tables import Comparer

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from indexer.clustering.annotations import MARK, stored_clusters
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import agreed, note_of, remembered
 from indexer.clustering.prune import Pruning, sketch_verification
 from indexer.clustering.relations import Permitted, Reason
-from indexer.clustering.removal import MARK, RedundantDocument, Tally
-from indexer.clustering.stored import stored_clusters
+from indexer.clustering.removal import RedundantDocument, Tally
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store
 from indexer.matching.pairing import pairs_of

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import indexer
+from indexer.clustering.annotations import MARK
 from indexer.clustering.clusters import cluster
 from indexer.clustering.parts import PartPruning
 from indexer.clustering.prune import Pruning
-from indexer.clustering.removal import MARK
 from indexer.core.text import folded_text, text_digest
 from indexer.errors import UsageError
 from indexer.library.options import RemovalRequest

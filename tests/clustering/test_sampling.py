@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.clustering.annotations import StoredCluster
 from indexer.clustering.sampling import Sample, Sampler, thresholds
-from indexer.clustering.stored import StoredCluster
 from indexer.matching.evaluation.proportions import SampledStratum, estimated_share
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref

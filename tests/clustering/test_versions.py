@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from indexer.clustering.annotations import version_of
 from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_canonical
-from indexer.clustering.history import version_history
-from indexer.clustering.succession import version_of
+from indexer.clustering.versions import version_history
 from indexer.library.opening import open_store
 from indexer.model import Record, Ref
 from indexer.stores import Store

@@ -15,7 +15,7 @@ import pytest
 import indexer
 from indexer import MemoryIndex
 from indexer.errors import StoreError, UsageError
-from indexer.library import memory, postings
+from indexer.library import memory
 from tests.cli.written import changed, prose
 
 RULES = [None, "minhash@0.5", "simhash-doc@6bits", "supershingles@0.5", "simhash-doc@7bits+minhash@0.5", "spotsigs@0.5"]
@@ -37,7 +37,7 @@ def texts_of(seed: int, count: int) -> list[str]:
 @pytest.fixture
 def sorted_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys are sorted, and places given away, after a few."""
-    monkeypatch.setattr(postings, "_SORTED_AFTER", 100)
+    monkeypatch.setattr(memory, "_SORTED_AFTER", 100)
     monkeypatch.setattr(memory, "_FEW_GONE", 10)
 
 

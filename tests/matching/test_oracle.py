@@ -20,11 +20,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import remembered
 from indexer.clustering.prune import Pruning
-from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.lookups import lookup
 from indexer.matching.nodes import read_nodes

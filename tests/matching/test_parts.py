@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import indexer
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
 from indexer.clustering.copies import Copies
 from indexer.clustering.prune import Pruning
-from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.library.batch_options import BatchOutput
 from indexer.library.batches import dedupe as batch_dedupe

@@ -21,8 +21,7 @@ import pytest
 import indexer
 from indexer import open_store
 from indexer.clustering.clusters import cluster
-from indexer.clustering.copied import RepeatedPassage
-from indexer.clustering.resting import ClusterOnPassages
+from indexer.clustering.common_passages import ClusterOnPassages, RepeatedPassage
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.model import DECLARED, Failure, Record, Ref

@@ -54,7 +54,7 @@ ENGINE_LAYERS = [
 SCHEME_LAYERS = [
     {"keys"},
     {"base"},
-    {"joins", "minwise", "registry", "simhash"},
+    {"minwise", "registry", "set_joins", "simhash"},
     {"simhash_variants"},
     {
         *("imatch", "minhash", "passages", "random_projection", "shingling", "short_text", "spotsigs"),

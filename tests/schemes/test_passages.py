@@ -15,8 +15,8 @@ from indexer.errors import PayloadError, UsageError
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
 from indexer.schemes.base import Sketches
-from indexer.schemes.joins import by_rarest
 from indexer.schemes.passages import KEY_BITS, Passages
+from indexer.schemes.set_joins import by_rarest
 from indexer.schemes.testing import VOCABULARY, SchemeContract, document, words
 
 MASK = (1 << KEY_BITS) - 1

@@ -14,7 +14,7 @@ from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Sketches
-from indexer.schemes.joins.by_prefixes import candidates
+from indexer.schemes.set_joins import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions
 from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import variants_oracle as slow

@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from indexer.clustering import clusters
-from indexer.clustering.assign import repeated_by
+from indexer.clustering.annotations import repeated_by, stored_clusters, version_of
 from indexer.clustering.deciding import DecidedPruning, keep_decisions
 from indexer.clustering.memory import remembered
 from indexer.clustering.parts import PartPruning
 from indexer.clustering.placing import miscounted
 from indexer.clustering.prune import Pruning
-from indexer.clustering.stored import stored_clusters
-from indexer.clustering.succession import version_of
 from indexer.core.text import text_digest
 from indexer.errors import StoreError
 from indexer.library.texts import dedupe

@@ -25,7 +25,7 @@ from indexer.batch.arrow import (
 )
 from indexer.clustering.assign import Gathered, GroupMember
 from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
-from indexer.clustering.succession import PlacedVersion, Succession, by_version
+from indexer.clustering.versions import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids, sorted_distinct
 from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
 from indexer.model.mails import MAILS, mail_head

@@ -11,9 +11,8 @@ from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_opt
 from indexer.cli.batch.running import spread_options
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group, options
+from indexer.cli.options.groups import A_PATH, Group, options
 from indexer.cli.options.matching import show_rule
-from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchComparison, BatchSpread

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from indexer.cli.options.groups import Group
 from indexer.cli.options.shared import remove_option
+from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import say
-from indexer.cli.terminal.relations import relations_shown
 from indexer.library.batch_options import BatchJudging
 from indexer.text.counts import counted
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options, typed
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, Group, options, typed
 from indexer.cli.options.shared import RunOutput, refresh_option, store_option, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say
 from indexer.library.batch_options import BatchLoading

@@ -8,8 +8,7 @@ import click
 
 from indexer.cli.batch.clustering import show_clusters
 from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import options
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, options
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, table
 from indexer.model.declared import as_json

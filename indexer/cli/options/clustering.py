@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.options.groups import Group, Related, typed
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, Group, Related, typed
 from indexer.library.options import Arriving, ClusterOptions, lossy
 
 cluster_options = Group(ClusterOptions, title="Clusters")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from indexer.cli.options.paths import A_FILE, A_FOLDER, A_PATH
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import UsageError
 from indexer.model.paths import store_file
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
 else:
     _BytesType = _SecondsType = click.ParamType
 
+# Whoever opens a file reports its errors.
+A_PATH = click.Path(readable=False)
+A_FILE = click.Path(dir_okay=False, readable=False)
+A_FOLDER = click.Path(file_okay=False, readable=False)
 _DAY = 86_400
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
 import click
 
 from indexer.cli.config import DEFAULT_STORE
-from indexer.cli.options.groups import KINDS, Decorator, Group, Related
-from indexer.cli.options.paths import A_PATH
+from indexer.cli.options.groups import A_PATH, KINDS, Decorator, Group, Related
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError

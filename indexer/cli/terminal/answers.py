@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.terminal.excerpts import show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, say, table
-from indexer.cli.terminal.relations import LIKELY, relation_shown
 from indexer.errors import ExtractionError
 from indexer.text.counts import counted, share_shown
+from indexer.text.excerpts import Excerpt, Stretch
 from indexer.text.remarks import in_json
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.cli.terminal.progress import Following
+    from indexer.library.comparisons import Comparison, TextDifference
     from indexer.library.records import Match, Query, Similar, Uncompared, Unread
     from indexer.library.rules import MatchRule
+
+    Related = Comparison | TextDifference | Match
+
 
 # How many documents a message names.
 _SHOWN = 5
@@ -252,3 +256,67 @@ def tell_uncompared(found: Uncompared, rule: MatchRule) -> None:
         shown = ", ".join(f"{number:,} {kind}" for number, kind in kinds if number)
         say(f"{counted(count, 'document')} not compared: {shown}", not_comparable=count)
     tell_lacking(found.not_comparable, rule)
+
+
+# Below this confidence it is said that one may be newer.
+LIKELY = 0.6
+_TIMES = {"newer": "A is newer than B", "older": "A is older than B"}
+
+
+def relation_shown(made: Related) -> str:
+    return f"{made.relation}: {made.evidence}" if made.relation and made.evidence else made.relation or made.evidence
+
+
+def order_shown(made: Related) -> str:
+    said = _TIMES.get(made.order, "unknown which is newer" if made.order else "")
+    if made.order_evidence and made.order_confidence < LIKELY:
+        said = said.replace(" is ", " may be ")
+    return f"{said}: {made.order_evidence}" if made.order_evidence else said
+
+
+def relations_shown(relations: Mapping[str, int]) -> str:
+    """Counts of documents by relation, in a line, the most frequent first.
+
+    Empty if no relation is known.
+    """
+    if not any(relations):
+        return ""
+    ordered = sorted(relations.items(), key=lambda each: -each[1])
+    return ", ".join(f"{count:,} {word or 'not compared'}" for word, count in ordered)
+
+
+# So many other places of a passage are named.
+_PLACES = 3
+
+
+def show_excerpts(excerpts: Iterable[Excerpt], total: int, sides: tuple[str, str]) -> None:
+    width = max(map(len, sides))
+
+    def show(side: str, stretch: Stretch) -> None:
+        answer(f"    {side:<{width}}  {shown_place(stretch)}")
+        answer(f"    {'':<{width}}  {_said(stretch)}")
+
+    for query, places in groupby(excerpts, lambda excerpt: excerpt.query):
+        first, *others = places
+        total -= 1 + len(others)
+        alike = "" if first.similarity == 1 else f", {share_shown(first.similarity)} of the letters the same"
+        answer(f"  {counted(first.words, 'word')}{alike}")
+        show(sides[0], query)
+        show(sides[1], first.match)
+        if others:
+            where = "; ".join(shown_place(each.match) for each in others[:_PLACES])
+            more = f"; and in {counted(len(others) - _PLACES, 'more place')}" if len(others) > _PLACES else ""
+            answer(f"    {'':<{width}}  also {where}{more}")
+    if total:
+        answer(f"  and {counted(total, 'shorter passage')}")
+
+
+def shown_place(stretch: Stretch) -> str:
+    page = f"page {stretch.page:,}, " if stretch.page is not None else ""
+    words = f"words {stretch.word + 1:,} to {stretch.word + stretch.words:,}"
+    return f"{page}{words}, characters {stretch.start:,} to {stretch.end:,}"
+
+
+def _said(stretch: Stretch) -> str:
+    parted = " " if stretch.after[:1].isalnum() else ""
+    return f"{stretch.before} [{stretch.text}]{parted}{stretch.after}".strip()

@@ -8,12 +8,13 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from indexer.cli.terminal.hints import with_store
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, UsageError
+from indexer.library.writers import RowFormat, save, write
 from indexer.model.declared import as_json
 from indexer.text import visible
 from indexer.text.counts import counted
@@ -22,6 +23,7 @@ from indexer.text.remarks import Level, in_json, remark
 
 if TYPE_CHECKING:
     from indexer.library.opening import RunProgress
+
 
 printable = visible.printable
 # Cells of a terminal: between two columns, and what a column has at least.
@@ -146,3 +148,18 @@ def size(number: int) -> str:
         if value < 1000:
             return f"{value:.1f} {unit}"
     return f"{value / 1000:.1f} TB"
+
+
+Row = TypeVar("Row")
+
+
+def written_rows(rows: Iterable[Row], kind: type[Row], form: RowFormat, output: str | None) -> int:
+    """Write records of a kind to a file, or to standard output for None; returns how many.
+
+    Raises UsageError if a file can't be written, and for Parquet without pyarrow or on a terminal.
+    """
+    if output is not None:
+        return save(rows, kind, output, form)
+    if form == "parquet" and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal; name a file with -o")
+    return write(rows, kind, sys.stdout.buffer if form == "parquet" else sys.stdout, form)

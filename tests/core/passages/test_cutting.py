@@ -10,9 +10,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.core.passages.counting import copied_between, repeated_words
 from indexer.core.passages.cutting import Cutter, merged
-from indexer.core.passages.listing import listed
+from indexer.core.passages.listing import copied_between, listed, repeated_words
 from indexer.core.passages.maximal import maximal_passages
 from tests.core.passages import runs_oracle
 

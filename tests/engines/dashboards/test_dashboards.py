@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from indexer.clustering.assign import repeated_by
-from indexer.clustering.stored import stored_clusters
+from indexer.clustering.annotations import repeated_by, stored_clusters
 from indexer.library.opening import open_store
 from indexer.model import Record, size_class
 from indexer.model.origins import origin_of

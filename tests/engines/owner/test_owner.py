@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
 from indexer.clustering.prune import Pruning
-from indexer.clustering.stored import stored_clusters
 from indexer.engine.index import files
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from indexer.clustering.stored import stored_clusters
+from indexer.clustering.annotations import stored_clusters
 from indexer.library.opening import open_store
 from indexer.model import Record
 from indexer.stores import Store

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from indexer import open_store
-from indexer.clustering.stored import stored_clusters
+from indexer.clustering.annotations import stored_clusters
 from indexer.matching.lookups import Asking
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule

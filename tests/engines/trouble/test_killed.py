@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from indexer.clustering.assign import is_alone
-from indexer.clustering.stored import stored_clusters
+from indexer.clustering.annotations import is_alone, stored_clusters
 from indexer.library.opening import open_store
 from indexer.stores import Store
 from tests.cli.written import changed, prose

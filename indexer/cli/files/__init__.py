@@ -1,1 +1,0 @@
-"""Files written by a command: pairs, and documents refused by a store."""

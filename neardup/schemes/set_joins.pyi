@@ -1,0 +1,1 @@
+from indexer.schemes.set_joins import *
