@@ -13,10 +13,9 @@ from indexer.core.sketches import winnowed
 from indexer.core.text import lookup8, shingle_hashes, tokenise
 from indexer.errors import PayloadError, UsageError
 from indexer.model.ragged import Ragged
-from indexer.schemes import registry
+from indexer.schemes import registry, set_joins
 from indexer.schemes.base import Sketches
 from indexer.schemes.passages import KEY_BITS, Passages
-from indexer.schemes.set_joins import by_rarest
 from indexer.schemes.testing import VOCABULARY, SchemeContract, document, words
 
 MASK = (1 << KEY_BITS) - 1
@@ -173,7 +172,7 @@ def test_a_join_finds_every_pair_of_which_one_holds_enough_of_the_other(sets: li
     share = tenths / 10
     met = [
         pair
-        for left, right in by_rarest.containing(Ragged.of_integers(sets), share)
+        for left, right in set_joins.containing(Ragged.of_integers(sets), share)
         for pair in zip(left.tolist(), right.tolist(), strict=True)
     ]
     assert len(set(met)) == len(met)
@@ -190,9 +189,9 @@ def test_a_join_finds_every_pair_of_which_one_holds_enough_of_the_other(sets: li
 def test_a_join_in_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(5)
     sets = Ragged.of_integers([[draw.randrange(60) for _ in range(draw.randrange(1, 20))] for _ in range(200)])
-    whole = {tuple(pair) for block in by_rarest.containing(sets, 0.3) for pair in np.stack(block, axis=1).tolist()}
-    monkeypatch.setattr(by_rarest, "_BLOCK", 7)
-    small = [tuple(pair) for block in by_rarest.containing(sets, 0.3) for pair in np.stack(block, axis=1).tolist()]
+    whole = {tuple(pair) for block in set_joins.containing(sets, 0.3) for pair in np.stack(block, axis=1).tolist()}
+    monkeypatch.setattr(set_joins, "_BLOCK", 7)
+    small = [tuple(pair) for block in set_joins.containing(sets, 0.3) for pair in np.stack(block, axis=1).tolist()]
     assert len(set(small)) == len(small)
     assert set(small) == whole
 
