@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from indexer.clustering.annotations import stored_clusters
-from indexer.clustering.arrivals import ArrivalRule, Arrivals
+from indexer.clustering.arrivals import Arrivals
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import ClusteringOutcome, cluster
+from indexer.clustering.memory import ClusterSettings
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
@@ -50,4 +51,4 @@ def cluster_store(
 
 def arrivals_of(store: Store, distance: int = 3, **more: Any) -> Arrivals:
     """What looks at documents as they come, by simhash-doc alone."""
-    return Arrivals(store, ArrivalRule(bits(distance)), **more)
+    return Arrivals(store, ClusterSettings(bits(distance)), **more)

@@ -17,7 +17,7 @@ from indexer.batch.form import Form, column_name, read_footer, sketch_schema
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clustering_of, rule_of
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule, read_canonical
-from indexer.clustering.memory import note_of
+from indexer.clustering.memory import ClusterSettings
 from indexer.core.sketches import simhash_keys
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, ClusteringNote, Fingerprint, Record, Ref, Sketch, to_unsigned
@@ -96,7 +96,7 @@ class Batch:
             # What a store calls the earliest is what it was given first.
             canonical = CanonicalRule("field", sketched.form.time_field)
         rule = rule_of(sketched.form, said["rule"])
-        noted = note_of(rule, said["bound"], canonical)
+        noted = ClusterSettings(rule, said["bound"], canonical).note()
         return cls(sketched, where / CLUSTERS, noted, str(rule), tuple(sorted((where / BEFORE).glob("*.parquet"))))
 
     @property

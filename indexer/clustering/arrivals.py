@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from indexer.clustering.choosing import preceded
 from indexer.clustering.clusters import put_groups, settle
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
 from indexer.clustering.grouping import radius_of
-from indexer.clustering.memory import arriving, last_clustering, note_of, remembered
+from indexer.clustering.memory import ClusterSettings, arriving, last_clustering, remembered
 from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.policy import KnownOriginal, Policy, StandIns
@@ -60,20 +60,6 @@ class Arrived:
     outdated: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivalRule:
-    """The rules for documents that come; they are put into clusters at once unless `refused`.
-
-    `refused` is the reason, such as stored clusters of unknown origin. `apart` is that of the clustering's note.
-    """
-
-    rule: MatchRule
-    bound: float | None = None
-    canonical: CanonicalRule = field(default_factory=CanonicalRule)
-    refused: str = ""
-    apart: str = ""
-
-
 # What is said where the stored clusters don't say how they were made.
 NOT_CLUSTERED = "documents are stored, each in a cluster of its own"
 
@@ -85,39 +71,38 @@ def rule_for(
     bound: float | None = None,
     canonical: CanonicalRule | None = None,
     cluster: bool = True,
-) -> ArrivalRule:
+) -> ClusterSettings:
     """The rule for documents that come: the one of the store's clusters, or the wanted one.
 
     Raises UsageError if it differs from the remembered one, and for a rule that verifies by reading.
     """
-    chosen = ArrivalRule(wanted or default_rule(store), bound, canonical or CanonicalRule())
+    chosen = ClusterSettings(wanted or default_rule(store), bound, canonical or CanonicalRule())
     if not cluster:
         return _served(store, chosen)
     try:
-        clustering = remembered(store)
+        made = remembered(store)
     except StoreError as error:
         return replace(_served(store, chosen), refused=str(error))
-    if clustering is None:
+    if made is None:
         return _served(store, chosen)
-    kept = note_of(clustering.rule, clustering.bound, clustering.canonical)
-    asked = note_of(
-        wanted or clustering.rule, clustering.bound if bound is None else bound, canonical or clustering.canonical
-    )
+    asked = ClusterSettings(
+        wanted or made.rule, made.bound if bound is None else bound, canonical or made.canonical
+    ).note()
+    kept = made.note()
     for name, ours, theirs, same in (
-        ("rule", wanted and wanted.name, clustering.rule.name, asked.rule == kept.rule),
-        ("bound", bound, clustering.bound, asked.bound == kept.bound),
-        ("canonical rule", canonical, clustering.canonical, asked.canonical == kept.canonical),
+        ("rule", wanted and wanted.name, made.rule.name, asked.rule == kept.rule),
+        ("bound", bound, made.bound, asked.bound == kept.bound),
+        ("canonical rule", canonical, made.canonical, asked.canonical == kept.canonical),
     ):
         if not same:
             raise UsageError(
                 f"the store's clusters were made with the {name} {'of the match rule' if theirs is None else theirs}, "
                 f"not {ours}: leave it out, or run neardup cluster with the new one first"
             )
-    by = ArrivalRule(clustering.rule, clustering.bound, clustering.canonical, apart=clustering.apart)
-    return _served(store, by)
+    return _served(store, made)
 
 
-def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
+def _served(store: Store, by: ClusterSettings) -> ClusterSettings:
     if isinstance(by.rule.verifier, TextVerification):
         raise UsageError(f"{by.rule}: arriving documents can't be verified by reading texts; verify by a sketch")
     by.rule.require_served(store)
@@ -148,7 +133,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
     def __init__(
         self,
         store: Store,
-        by: ArrivalRule,
+        by: ClusterSettings,
         *,
         cluster: bool = True,
         skip: bool = False,
@@ -179,7 +164,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
-        self._note = note_of(by.rule, by.bound, by.canonical, reads=self._relations.reads, apart=by.apart)
+        self._note = by.note(reads=self._relations.reads)
         self._begun = False
         self._since = since or self._note.at
 

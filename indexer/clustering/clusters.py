@@ -16,7 +16,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.decided import HeldDecisions, grouped_nodes
 from indexer.clustering.grouping import Bucket, Groups, radius_of
-from indexer.clustering.memory import finished, in_progress, last_clustering, note_of
+from indexer.clustering.memory import ClusterSettings, finished, in_progress, last_clustering
 from indexer.clustering.noted import NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.lexicons import keep_lexicon
@@ -99,7 +99,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     relations = NotedRelations.after(last, store, read=relation, renews=True, apart=apart)
     held, least = HeldDecisions(store), rule.measure.similarity
     cut = forms_apart(apart, relations, held, least)
-    note = note_of(rule, bound, chosen, reads=relations.reads, apart=apart)
+    note = ClusterSettings(rule, bound, chosen, apart).note(reads=relations.reads)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
 
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
@@ -19,30 +19,44 @@ _RUNS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and time.
+class ClusterSettings:
+    """The settings of clusters: their match rule, bound (0 to 1; None for the rule's own) and canonical rule.
 
-    `at`, `arrived` and `apart` are those of the note.
+    `at`, `arrived` and `apart` are those of the note of a finished clustering. `refused` is the reason not to put
+    arriving documents into clusters, and `changed` says how the settings differ from the last ones.
     """
 
     rule: MatchRule
-    bound: float | None
-    canonical: CanonicalRule
-    at: str
-    arrived: tuple[str, ...] = ()
+    bound: float | None = None
+    canonical: CanonicalRule = field(default_factory=CanonicalRule)
     apart: str = ""
+    at: str = ""
+    arrived: tuple[str, ...] = ()
+    refused: str = ""
+    changed: str = ""
+
+    @classmethod
+    def noted(cls, note: ClusteringNote, store: Store) -> Self:
+        """The settings in a note. Raises StoreError with the reason if the store can't serve them now."""
+        try:
+            bound = float(note.bound) if note.bound else None
+            rule, canonical = parse_rule(note.rule, store), read_canonical(note.canonical)
+        except (UsageError, IncompatibleStoreError, ValueError) as error:
+            raise StoreError(
+                f"the clusters were made by {note.rule}, which this store can't serve now ({error})"
+            ) from error
+        return cls(rule, bound, canonical, note.apart, note.at, note.arrived)
+
+    def note(self, *, reads: bool = True) -> ClusteringNote:
+        """The note of a clustering by these settings, begun now."""
+        written = "" if self.bound is None else f"{self.bound:.12g}"
+        rule = self.rule.written(whole=True)
+        return ClusteringNote(rule, written, str(self.canonical), at=now(), reads=reads, apart=self.apart)
 
     def has_seen(self, indexed_at: str) -> bool:
         return indexed_at <= self.at or any(
             begin <= indexed_at <= end for begin, _, end in (run.partition("/") for run in self.arrived)
         )
-
-
-def note_of(
-    rule: MatchRule, bound: float | None, canonical: CanonicalRule, *, reads: bool = True, apart: str = ""
-) -> ClusteringNote:
-    written = "" if bound is None else f"{bound:.12g}"
-    return ClusteringNote(rule.written(whole=True), written, str(canonical), at=now(), reads=reads, apart=apart)
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
@@ -63,7 +77,7 @@ def finished(store: Store, note: ClusteringNote) -> None:
     store.put_clustering_note(replace(note, finished=True))
 
 
-def remembered(store: Store) -> Remembered | None:
+def remembered(store: Store) -> ClusterSettings | None:
     """The clustering remembered by a store; None without clusters.
 
     Raises StoreError, with advice, after an interrupted run, for clusters without a remembered rule, and for different
@@ -76,65 +90,46 @@ def remembered(store: Store) -> Remembered | None:
         raise StoreError(f"the clusters that are stored don't say by which rule they were made: {AGAIN}")
     note = agreed(notes)
     try:
-        bound = float(note.bound) if note.bound else None
-        canonical = read_canonical(note.canonical)
-        return Remembered(parse_rule(note.rule, store), bound, canonical, note.at, note.arrived, note.apart)
-    except (UsageError, IncompatibleStoreError, ValueError) as error:
-        raise StoreError(
-            f"the clusters were made by {note.rule}, which this store can't serve now ({error}): {AGAIN}"
-        ) from error
-
-
-class ObeyedSettings(NamedTuple):
-    """The settings of a clustering, and the changed ones, in words.
-
-    `bound` is None for the rule's own, `canonical` for the default.
-    """
-
-    rule: MatchRule
-    bound: float | None
-    canonical: CanonicalRule | None
-    apart: str
-    changed: str
+        return ClusterSettings.noted(note, store)
+    except StoreError as error:
+        raise StoreError(f"{error}: {AGAIN}") from error
 
 
 def obeyed(
     store: Store, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None, apart: str | None = None
-) -> ObeyedSettings:
+) -> ClusterSettings:
     """The settings for new clusters: the requested ones, else the store's remembered ones, else its defaults.
 
     An interrupted run is remembered too.
     """
     notes = list(store.clustering_notes().values())
+    new = ClusterSettings(rule or default_rule(store), bound, canonical or CanonicalRule(), apart or "")
     if len({_kind_of(note) for note in notes}) != 1:
         # None, or indices that were clustered by different rules: there is nothing to go on with.
-        return ObeyedSettings(rule or default_rule(store), bound, canonical, apart or "", "")
+        return new
     note = notes[0]
     try:
-        before = Remembered(
-            parse_rule(note.rule, store),
-            float(note.bound) if note.bound else None,
-            read_canonical(note.canonical),
-            note.at,
-            note.arrived,
-            note.apart,
-        )
-    except (UsageError, IncompatibleStoreError, ValueError) as error:
-        change = f"the clusters were made by {note.rule}, which this store can't serve now ({error})"
-        return ObeyedSettings(rule or default_rule(store), bound, canonical, apart or "", change)
-    chosen = rule or before.rule, before.bound if bound is None else bound, canonical or before.canonical
-    noted = note_of(*chosen, apart=before.apart if apart is None else apart)
+        before = ClusterSettings.noted(note, store)
+    except StoreError as error:
+        return replace(new, changed=str(error))
+    new = ClusterSettings(
+        rule or before.rule,
+        before.bound if bound is None else bound,
+        canonical or before.canonical,
+        before.apart if apart is None else apart,
+    )
+    noted = new.note()
     changes = [
-        f"the {name} was {old} and is {new} now"
-        for name, same, old, new in (
-            ("rule", note.rule == noted.rule, before.rule.name, chosen[0].name),
+        f"the {name} was {was} and is {now_} now"
+        for name, same, was, now_ in (
+            ("rule", note.rule == noted.rule, before.rule.name, new.rule.name),
             ("bound", note.bound == noted.bound, note.bound or "that of the rule", noted.bound),
             ("canonical rule", note.canonical == noted.canonical, note.canonical, noted.canonical),
             ("relation kept apart", note.apart == noted.apart, note.apart or "none", noted.apart or "none"),
         )
         if not same
     ]
-    return ObeyedSettings(*chosen, noted.apart, "; ".join(changes))
+    return replace(new, changed="; ".join(changes))
 
 
 def noted_canonical(store: Store) -> CanonicalRule:
@@ -170,7 +165,7 @@ def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
     return min(notes.values(), key=lambda note: note.at)
 
 
-def require_remembered(store: Store) -> Remembered:
+def require_remembered(store: Store) -> ClusterSettings:
     clustering = remembered(store)
     if clustering is None:
         raise StoreError("no clusters are stored; run neardup cluster first")

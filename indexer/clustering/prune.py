@@ -15,7 +15,7 @@ import numpy as np
 from indexer.clustering.annotations import READ_AT_ONCE, StoredCluster, cluster_of, repeated_by, stored_clusters
 from indexer.clustering.canonical import loses_mail, values_for
 from indexer.clustering.decided import HeldDecisions
-from indexer.clustering.memory import Remembered, require_remembered
+from indexer.clustering.memory import ClusterSettings, require_remembered
 from indexer.clustering.relations import APART, Permitted, Reason, Relations, mail_reason, stored_relations
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.versions import signs_among
@@ -64,7 +64,7 @@ class Pruning(Removal):
         super().__init__(store, with_documents=with_documents, ignored=ignored)
         if with_documents and verify is None and permitted is None:
             permitted = Permitted(frozenset(("identical",)))
-        self.remembered: Remembered = require_remembered(store)
+        self.remembered: ClusterSettings = require_remembered(store)
         self.rule = self.remembered.rule
         self._held = HeldDecisions(store)
         self.rule.require_copies()

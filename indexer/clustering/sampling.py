@@ -7,7 +7,7 @@ import heapq
 from dataclasses import dataclass, field
 
 from indexer.clustering.annotations import StoredCluster
-from indexer.clustering.memory import Remembered
+from indexer.clustering.memory import ClusterSettings
 from indexer.matching.rule import MatchRule
 from indexer.model import Ref, name_of
 from indexer.relations.relation import COPIES
@@ -58,7 +58,7 @@ class Sample:
         return [one for _, _, one in sorted(places, key=lambda each: each[:2])]
 
 
-def sample_seed(made: Remembered) -> str:
+def sample_seed(made: ClusterSettings) -> str:
     return hashlib.blake2b(f"{made.rule.written(whole=True)}\n{made.at}".encode(), digest_size=16).hexdigest()
 
 

@@ -64,7 +64,7 @@ class Clusters(OpenStore):
         lookups.
         """
         from indexer.clustering.apart import apart_asked
-        from indexer.clustering.canonical import CanonicalRule, canonical_asked, require_fields
+        from indexer.clustering.canonical import canonical_asked, require_fields
         from indexer.clustering.clusters import cluster
         from indexer.clustering.common_passages import largest_resting
         from indexer.clustering.memory import obeyed, timed
@@ -76,30 +76,29 @@ class Clusters(OpenStore):
             asked = timed(self.store, asked, time_field)
             if asked:
                 require_fields(asked, self.store)
-            wanted = obeyed(self.store, self.rule_asked(match), bound, asked, apart_asked(apart))
-            rule, bound, chosen, parted, changed = wanted
-            if changed:
-                self.tell(changed, level="warning")
-            self.tell_size(rule)
+            by = obeyed(self.store, self.rule_asked(match), bound, asked, apart_asked(apart))
+            if by.changed:
+                self.tell(by.changed, level="warning")
+            self.tell_size(by.rule)
             if explain:
-                self.tell_plan(rule)
-            reader = reader_of(self.store, rule)
+                self.tell_plan(by.rule)
+            reader = reader_of(self.store, by.rule)
             made = cluster(
-                self.store, rule, bound=bound, canonical=chosen, relation=relation, apart=parted, dry_run=dry_run,
-                threads=threads, reader=reader,
+                self.store, by.rule, bound=by.bound, canonical=by.canonical, relation=relation, apart=by.apart,
+                dry_run=dry_run, threads=threads, reader=reader,
             )  # fmt: skip
             contended = self.tell_contended(before)
-            self._tell_order(chosen or CanonicalRule(), made.clustered, made.changes.without_field)
+            self._tell_order(by.canonical, made.clustered, made.changes.without_field)
             resting = () if dry_run else resting_rows(largest_resting(self.store))
         costliest = (
             SharedKey(name_of(each.example), each.scheme, each.documents, each.comparisons) for each in made.costliest
         )
         written = Written(made.changes.documents, made.changes.clusters, made.changes.removed)
         return Clustering(
-            str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
+            str(by.rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
             made.split, made.changes.versions, made.changes.unordered, made.changes.apart,
             dict(made.changes.relations.most_common()), made.reading_seconds, made.comparisons, tuple(costliest),
-            unread_of(reader.unread if reader else {}), written, contended, changed, tuple(resting), dry_run,
+            unread_of(reader.unread if reader else {}), written, contended, by.changed, tuple(resting), dry_run,
         )  # fmt: skip
 
     def _tell_order(self, rule: CanonicalRule, clustered: int, without: int) -> None:

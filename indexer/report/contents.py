@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from indexer.clustering.annotations import StoredCluster
-from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.memory import Remembered, remembered
+from indexer.clustering.memory import ClusterSettings, remembered
 from indexer.clustering.sampling import Sample, Sampler, sample_seed
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
@@ -138,7 +137,7 @@ def build_report(
     made = remembered(store)
     if made is None and store.count():
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
-    made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
+    made = made or ClusterSettings(default_rule(store))
     sampler = Sampler(made.rule, sample_seed(made), asked.sample) if asked.sample else None
     numbers, largest = figures(
         store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field, sampler=sampler

@@ -14,7 +14,7 @@ import numpy as np
 
 from indexer.clustering.annotations import StoredCluster, stored_clusters
 from indexer.clustering.canonical import value_of
-from indexer.clustering.memory import Remembered
+from indexer.clustering.memory import ClusterSettings
 from indexer.clustering.sampling import Sampler
 from indexer.ingest.failures import DUPLICATE
 from indexer.ingest.passed_over import PASSED_OVER, files_passed_over
@@ -239,7 +239,7 @@ class _SharesByKey:
 
 
 def figures(
-    store: Store, made: Remembered, *, most: int, time_field: str = "", sampler: Sampler | None = None
+    store: Store, made: ClusterSettings, *, most: int, time_field: str = "", sampler: Sampler | None = None
 ) -> tuple[ReportCounts, list[StoredCluster]]:
     """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
 

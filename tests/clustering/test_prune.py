@@ -14,7 +14,7 @@ from indexer.clustering.annotations import MARK, stored_clusters
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
-from indexer.clustering.memory import agreed, note_of, remembered
+from indexer.clustering.memory import ClusterSettings, agreed, remembered
 from indexer.clustering.prune import Pruning, sketch_verification
 from indexer.clustering.relations import Permitted, Reason
 from indexer.clustering.removal import RedundantDocument, Tally
@@ -427,7 +427,7 @@ def test_no_clusters_is_not_the_same_as_no_note(tmp_path: Path) -> None:
         assert list(Pruning(store).surplus()) == []
 
 
-NOTE = note_of(rule("minhash@0.6"), None, CanonicalRule())
+NOTE = ClusterSettings(rule("minhash@0.6")).note()
 
 
 def different(change: Callable[[ClusteringNote], ClusteringNote]) -> Sequence[ClusteringNote]:
