@@ -14,20 +14,22 @@ import numpy.typing as npt
 
 from indexer.clustering.choosing import choose
 from indexer.clustering.grouping import group
-from indexer.clustering.relations import Permitted, Relations, Verdict, settled
-from indexer.errors import ExtractionError, UsageError, shown, takes_named
+from indexer.clustering.relations import Permitted, Reason, Relations, Verdict, settled
+from indexer.errors import UsageError, shown, takes_named
 from indexer.library.making import TextInput, all_sketches, is_many
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, keyed, nodes_of
 from indexer.matching.pairing import document_pairs
-from indexer.matching.relating import RelatedTexts
+from indexer.matching.relating import NO_COPY, RelatedTexts
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref
 from indexer.model.ragged import Ragged
+from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation
+from indexer.relations.wording import Wording
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme, Similarities
 from indexer.stores.base import Store
@@ -115,7 +117,7 @@ class Deduped:
     `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the kept text. `missing` has
     the positions of missing texts, as None: they repeat nothing, and stay. `relations` has the relation of each copy
     near its kept text, and `reasons` the reason for keeping other near texts, such as forms; both by position, if texts
-    were compared.
+    were compared. A reason is told when you ask for it, so the result holds these texts.
     """
 
     of: Positions
@@ -254,17 +256,21 @@ def dedupe(
     of_text, rank, first = distinct.ranked()
     # What the rule can't compare is a copy of what equals it only.
     compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
-    aligned = partial(_relations, listed, first[compared], Permitted.named(remove))
+    near = _NearTexts(listed, first[compared])
     reads = verify == "text" and distinct.are_texts
-    chosen_of, values, verdicts = _settled(nodes, rule, rank[first[compared]], aligned if reads else None, threads)
+    aligned = partial(near.relations, Permitted.named(remove)) if reads else None
+    chosen_of, values, verdicts = _settled(nodes, rule, rank[first[compared]], aligned, threads)
     relations: dict[int, Relation] = {}
-    reasons: dict[int, str] = {}
+    reasons: dict[int, Reason | int] = {}
     for place, verdict in verdicts.items():
         position = int(first[compared[place]])
-        if verdict.reason:
-            reasons[position] = verdict.reason.says
+        if verdict.relation is NO_COPY:
+            reasons[position] = int(first[compared[verdict.repeats]])
+        elif verdict.reason:
+            reasons[position] = verdict.reason
         elif verdict.relation:
             relations[position] = verdict.relation
+    told = _Reasons(reasons, near) if reasons else {}
     equal = first[of_text]
     # Of equal texts only the first was aligned.
     for place in np.flatnonzero(equal != np.arange(equal.size)).tolist() if reads else ():
@@ -272,7 +278,7 @@ def dedupe(
     of, similarity = np.arange(first.size), np.ones(first.size)
     of[compared], similarity[compared] = compared[chosen_of], values
     missing = np.array(distinct.missing, dtype=np.int64)
-    return Deduped(first[of[of_text]], similarity[of_text], relations, reasons, missing)
+    return Deduped(first[of[of_text]], similarity[of_text], relations, told, missing)
 
 
 def dedupe_sketches(
@@ -373,26 +379,55 @@ def _similarity(comparison: Comparer, nodes: Nodes, one: int, other: int) -> flo
     return 1.0 if left[0] == right[0] else float(comparison.judged(left, right)[0])
 
 
-def _relations(texts: Iterable[Any], place_of: Positions, permitted: Permitted, of: Positions) -> Relations[int]:
-    going = np.flatnonzero(of != np.arange(of.size))
-    wanted = {int(place_of[number]): int(number) for number in (*going, *of[going])}
-    held = {wanted[place]: text for place, text in enumerate(texts) if place in wanted}
+class _NearTexts:
+    """The texts near others, by their positions; `place_of` has those of the numbers that are compared."""
 
-    def read(numbers: Sequence[int]) -> Iterator[tuple[int, str | ExtractionError]]:
-        for number in numbers:
-            text = held[number]
-            yield number, text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    def __init__(self, texts: Iterable[Any], place_of: Positions) -> None:
+        self._texts, self._place_of = texts, place_of
+        self._held: dict[int, Any] = {}
+        self.lexicon = Lexicon()
 
-    texts_read = RelatedTexts(
-        read,
-        key=int,
-        name=lambda number: f"text {place_of[number]}",
-        digest=lambda _: "",
-        lexicon=Lexicon(),
-        learns=True,
-        brief=True,
-    )
-    return Relations(permitted, texts_read)
+    def relations(self, permitted: Permitted, of: Positions) -> Relations[int]:
+        going = np.flatnonzero(of != np.arange(of.size))
+        wanted = {*self._place_of[going].tolist(), *self._place_of[of[going]].tolist()}
+        self._held = {place: text for place, text in enumerate(self._texts) if place in wanted}
+        self._texts = ()
+        texts_read = RelatedTexts(
+            lambda numbers: ((number, self.text(int(self._place_of[number]))) for number in numbers),
+            key=int,
+            name=lambda number: f"text {self._place_of[number]}",
+            digest=lambda _: "",
+            lexicon=self.lexicon,
+            learns=True,
+            brief="copies" if permitted.only_copies else True,
+        )
+        return Relations(permitted, texts_read)
+
+    def text(self, place: int) -> str:
+        text = self._held[place]
+        return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+
+
+class _Reasons(Mapping[int, str]):
+    """The reasons to keep near texts. For one that is no copy of another one, given by its position, it is made late."""
+
+    def __init__(self, known: Mapping[int, Reason | int], texts: _NearTexts) -> None:
+        self._known, self._texts = known, texts
+        # These texts have no line that was known as frame.
+        texts.lexicon.frames = False
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
+
+    def __getitem__(self, place: int) -> str:
+        reason = self._known[place]
+        if isinstance(reason, Reason):
+            return reason.says
+        one, other = (Wording(self._texts.text(each)) for each in (place, reason))
+        return f"{relate(one, other, self._texts.lexicon, brief=True)}, beside text {reason}"
 
 
 def given_texts(texts: Iterable[Any]) -> Iterable[Any]:

@@ -27,7 +27,7 @@ from indexer.relations.beside import (
     title_facts,
     title_hashes,
 )
-from indexer.relations.comparing import relate
+from indexer.relations.comparing import may_be_copy, relate
 from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
 from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
@@ -66,13 +66,18 @@ class BesideTexts(NamedTuple, Generic[AnyDocument]):
     said: Callable[[AnyDocument], str] = lambda _: ""
 
 
+NO_COPY = Relation("reworded")
+"""Stands for the relation of texts that are no copies, if nobody asks for more."""
+
+
 class RelatedTexts(Generic[AnyDocument]):
     """The texts of documents near others, and their relations.
 
     `read` returns texts, `key` identifies documents, `name` names them, and `digest` is equal for identical texts,
     empty if unknown. The relations go by the words of `lexicon`; with `learns` the words of these texts are added to
-    it, which must be those of whole clusters. `brief` is that of `indexer.relations.comparing.relate`. Memory: some 16
-    million characters of texts, and those of one `prepare`.
+    it, which must be those of whole clusters. `brief` is that of `indexer.relations.comparing.relate`; with
+    "copies" the relation of texts that are no copies is NO_COPY, which is much quicker. Memory: some 16 million
+    characters of texts, and those of one `prepare`.
     """
 
     def __init__(
@@ -84,10 +89,10 @@ class RelatedTexts(Generic[AnyDocument]):
         *,
         lexicon: Lexicon,
         learns: bool = False,
-        brief: bool = False,
+        brief: bool | Literal["copies"] = False,
         beside: BesideTexts[AnyDocument] | None = None,
     ) -> None:
-        self._brief, self._beside = brief, beside
+        self._brief, self._only_copies, self._beside = bool(brief), brief == "copies", beside
         self._read, self.key, self.name, self.digest = read, key, name, digest
         self.lexicon, self._learns = lexicon, learns
         self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
@@ -186,6 +191,8 @@ class RelatedTexts(Generic[AnyDocument]):
         return self.told(document, other, left, right)
 
     def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
+        if self._only_copies and not may_be_copy(left, right, self.lexicon):
+            return NO_COPY
         formats = [self._beside.format(each) for each in (document, other)] if self._beside else ["", ""]
         relation = self.related(left, right, other_format=in_other_format(*formats))
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from functools import cache
@@ -132,7 +133,7 @@ def vocabulary_of(text: str) -> LanguageWords:
     else:
         words = {*_WORD.findall(start), *_LETTER.findall(start)}
     known = _languages_by_word()
-    counts = Counter([name for word in words if word in known for name in known[word]])
+    counts = Counter(itertools.chain.from_iterable(known[word] for word in words & known.keys()))
     first, second = [*counts.most_common(2), ("", 0), ("", 0)][:2]
     return of_language(first[0]) if first[1] >= _LEAST and first[1] > second[1] else UNKNOWN
 

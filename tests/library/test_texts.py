@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -162,6 +163,9 @@ def test_copies_go_and_forms_stay(one_shot: bool) -> None:
     ]
     assert len(found.reasons) > 100
     assert all("form: " in reason or "reworded: " in reason for reason in found.reasons.values())
+    assert dict(pickle.loads(pickle.dumps(found.reasons))) == dict(found.reasons)
+    with pytest.raises(KeyError):
+        found.reasons[len(texts)]
     assert indexer.dedupe(texts, remove="identical,reflowed,noise,form").kept.size < 150
     with pytest.raises(UsageError, match="verify='words': is text or sketch"):
         indexer.dedupe(texts, verify="words")  # type: ignore[arg-type]
