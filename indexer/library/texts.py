@@ -409,7 +409,7 @@ class _NearTexts:
 
 
 class _Reasons(Mapping[int, str]):
-    """The reasons to keep near texts. For one that is no copy of another one, given by its position, it is made late."""
+    """The reasons to keep near texts; for one with the position of another one it is told when somebody asks."""
 
     def __init__(self, known: Mapping[int, Reason | int], texts: _NearTexts) -> None:
         self._known, self._texts = known, texts
