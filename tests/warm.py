@@ -7,10 +7,12 @@ What must begin with nothing (`tests/cli/test_help.py`, kills, pipes, the instal
 from __future__ import annotations
 
 import atexit
+import contextlib
 import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_servers: dict[int, subprocess.Popen[str]] = {}
+from tests.warm_client import ask
+
+_servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}
 
 
 def run(
@@ -30,24 +34,17 @@ def run(
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the command to its end, as subprocess.run does."""
-    server = _server()
-    assert server.stdin
-    assert server.stdout
-    with tempfile.TemporaryDirectory() as folder:
-        streams = [Path(folder, name) for name in ("in", "out", "err")]
-        streams[0].write_bytes(stdin)
-        asked = {
-            "arguments": list(arguments),
-            "cwd": os.fspath(cwd or os.getcwd()),
-            "env": dict(os.environ if env is None else env),
-            "streams": list(map(os.fspath, streams)),
-            "timeout": int(timeout),
-        }
-        print(json.dumps(asked), file=server.stdin, flush=True)
-        code = int(server.stdout.readline())
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        streams = [file.fileno() for file in (given, out, err)]
+        told = dict(os.environ if env is None else env)
+        code = ask(_address(), list(arguments), os.fspath(cwd or os.getcwd()), told, streams, int(timeout))
         if code == -signal.SIGALRM:
             raise subprocess.TimeoutExpired(list(arguments), timeout)
-        return subprocess.CompletedProcess(list(arguments), code, streams[1].read_bytes(), streams[2].read_bytes())
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(list(arguments), code, out.read(), err.read())
 
 
 def run_text(
@@ -58,22 +55,50 @@ def run_text(
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _server() -> subprocess.Popen[str]:
-    """The process to be forked from, one for each that runs tests."""
+def run_script(script: str, folder: Path, *, before: str = "", **environment: str) -> str:
+    """What a shell prints that runs the script as a reader's does, in one go; fails the test unless all succeed.
+
+    `before` is what the shell does in place of `neardup` first.
+    """
+    client = f'"{sys.executable}" -ISS "{Path(__file__).with_name("warm_client.py")}" "{_address()}"'
+    function = f'set -eo pipefail\nneardup() {{\n{before}\n{client} "$@"\n}}\n'
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
+    done = subprocess.run(
+        ["bash", "-c", function + script],
+        cwd=folder,
+        env={**kept, "COLUMNS": "100", **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def _address() -> str:
+    """Where the process to be forked from answers, one for each that runs tests."""
     own = os.getpid()
     if own not in _servers:
+        listening = socket.socket(socket.AF_UNIX)
+        # A name without a file, which goes with the process.
+        listening.bind(f"\0neardup-warm-{own}-{os.urandom(8).hex()}")
+        listening.listen()
         # Threads would not live on in a fork.
         alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-P", __file__]
-        pipe = subprocess.PIPE
-        _servers[own] = subprocess.Popen(command, env=alone, stdin=pipe, stdout=pipe, text=True)
-        atexit.register(_end, _servers[own])
-    return _servers[own]
+        number = listening.fileno()
+        command = [sys.executable, "-P", "-m", "tests.warm", str(number)]
+        server = subprocess.Popen(command, cwd=Path(__file__).parents[1], env=alone, pass_fds=[number])
+        _servers[own] = server, listening
+        atexit.register(_end, server, listening)
+    return str(_servers[own][1].getsockname()[1:], "ascii")
 
 
-def _end(server: subprocess.Popen[str]) -> None:
+def _end(server: subprocess.Popen[bytes], listening: socket.socket) -> None:
+    listening.close()
     server.kill()
-    server.communicate()
+    server.wait()
 
 
 def _import_all() -> None:
@@ -88,14 +113,13 @@ def _import_all() -> None:
             importlib.import_module(found.name)
 
 
-def _become(asked: Mapping[str, Any]) -> None:
+def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
     """Be the command, in the fork."""
     signal.alarm(asked["timeout"])
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
-    for number, path in enumerate(asked["streams"]):
-        file = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT, 0o600)
+    for number, file in enumerate(streams):
         os.dup2(file, number)
         os.close(file)
     sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
@@ -120,15 +144,32 @@ def _become(asked: Mapping[str, Any]) -> None:
         os._exit(code)
 
 
-def _serve() -> None:
+def _answer(asking: socket.socket) -> None:
+    """Fork the command that was asked for, and say how it ended."""
+    message, streams, _, _ = socket.recv_fds(asking, 1 << 16, 3)
+    while not message.endswith(b"\n"):
+        message += asking.recv(1 << 16)
+    child = os.fork()
+    if child == 0:
+        asking.close()
+        _become(json.loads(message), streams)
+    for file in streams:
+        os.close(file)
+    asking.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def _serve(listening: socket.socket) -> None:
     _import_all()
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            _become(json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+    while True:
+        asking, _ = listening.accept()
+        with asking:
+            if os.fork() == 0:
+                _answer(asking)
+                os._exit(0)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(socket.socket(fileno=int(sys.argv[1])))

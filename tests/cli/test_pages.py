@@ -6,8 +6,6 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 from io import BytesIO
 from pathlib import Path
 
@@ -21,10 +19,11 @@ from indexer.extract import REASONS
 from indexer.extract.ocr import tesseract
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.model.decisions import JudgedSample
-from tests.cli.command import clean_environment, write
+from tests.cli.command import write
 from tests.cli.written import html, pdf, prose
 from tests.extract.made_scans import BRIDGE, image
 from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
+from tests.warm import run_script
 
 TUTORIAL = DOCS / "tutorial.md"
 GUIDES = (DOCS / "concepts.md", DOCS / "deciding.md")
@@ -37,13 +36,8 @@ ELSEWHERE = re.compile(
     re.MULTILINE,
 )
 END = "==== end of step"
-SHELL = f"""set -eo pipefail
-neardup() {{
-  case " $* " in *" --delete "*) set -- "$@" --yes ;; esac  # where nobody can be asked
-  "{sys.executable}" -m indexer "$@"
-}}
-fpath=(none "$HOME")  # what zsh has
-"""
+BEFORE = """case " $* " in *" --delete "*) set -- "$@" --yes ;; esac  # where nobody can be asked"""
+WHAT_ZSH_HAS = 'fpath=(none "$HOME")\n'
 
 
 def here(page: Path) -> list[tuple[str, str]]:
@@ -51,19 +45,8 @@ def here(page: Path) -> list[tuple[str, str]]:
     return [step for step in steps(page) if not ELSEWHERE.search(step[0])]
 
 
-def run(script: str, folder: Path, **environment: str) -> str:
-    """What a shell prints that runs the script as a reader's does, in one go."""
-    done = subprocess.run(
-        ["bash", "-c", SHELL + script],
-        cwd=folder,
-        env={**clean_environment(), "HOME": str(folder), **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    return done.stdout
+def run(script: str, folder: Path) -> str:
+    return run_script(WHAT_ZSH_HAS + script, folder, before=BEFORE, HOME=str(folder))
 
 
 def printed(page: list[tuple[str, str]], folder: Path, before: str = "") -> list[str]:
@@ -173,7 +156,7 @@ def test_the_commands_of_a_how_to_run(page: Path, collection: Path, tmp_path: Pa
     if page.stem == "indexing":  # its first commands make the store
         for store in folder.glob("*.neardup*"):
             store.unlink()
-    run("".join(step for step, _ in here(page)), folder, HOME=str(folder))
+    run("".join(step for step, _ in here(page)), folder)
 
 
 def test_the_settings_are_settings(tmp_path: Path) -> None:

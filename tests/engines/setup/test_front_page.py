@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +10,7 @@ import pytest
 
 from tests.engines.servers import Server
 from tests.pages import README, blocks, section
+from tests.warm import run_script
 
 REPORT = (
     "The old harbour bridge will close to all traffic on the first of March and stay closed for two years, the port "
@@ -86,17 +84,6 @@ def shown(answer: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def neardup(commands: str, url: str, folder: Path) -> str:
-    """Standard output of commands of README; fails the test unless all succeed."""
-    script = f'set -e\nneardup() {{ "{sys.executable}" -m indexer "$@"; }}\n' + commands.replace(HOST, url)
-    environment = {name: value for name, value in os.environ.items() if name != "NEARDUP_STORE"}
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture
 def news(server: Server, index_name: str) -> str:
     """The URL of an index with the twelve documents, by their owner's mapping."""
@@ -126,7 +113,7 @@ def test_the_first_screen(server: Server, index_name: str, news: str, tmp_path: 
     titles = {title for title, _, _ in COPIES}
     assert sum(hit["_source"]["title"] in titles for hit in first["hits"]["hits"]) == 8
 
-    neardup(commands, news, tmp_path)
+    run_script(commands.replace(HOST, news), tmp_path)
     assert "<html" in (tmp_path / "report.html").read_text("utf-8")
     assert shown(server.request("POST", f"/{index_name}/_search", COLLAPSED)) == after
 
@@ -135,7 +122,7 @@ def test_the_first_screen(server: Server, index_name: str, news: str, tmp_path: 
     assert server.request("GET", f"/{index_name}/_settings") == settings
     assert list(server.request("GET", f"/{index_name}*/_settings")) == [index_name]
     assert server.request("GET", f"/neardup-{index_name}-*/_settings")
-    neardup(f"neardup setup --remove --yes --store {HOST}", news, tmp_path)
+    run_script(f"neardup setup --remove --yes --store {news}", tmp_path)
     server.request("POST", f"/{index_name}/_refresh")
     hits = server.request("POST", f"/{index_name}/_search?size=100", {})["hits"]["hits"]
     assert {hit["_id"]: {key: hit["_source"][key] for key in ("title", "site", "body")} for hit in hits} == untouched

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from tests.cli.written import pdf, prose
 from tests.engines.fleet import Servers
 from tests.engines.servers import Server
 from tests.pages import DOCS, ROOT, blocks
+from tests.warm import run_script
 
 HOST = "https://host:9200"
 INDICES = ",".join(f"{name},{name}-*,neardup-{name}-*" for name in ("articles", "archive", "news", "papers_docs"))
@@ -26,12 +24,9 @@ INDICES = ",".join(f"{name},{name}-*,neardup-{name}-*" for name in ("articles", 
 NOT_HERE = re.compile(
     r"^(?:pip install|export NEARDUP_|neardup setup .*--dashboards|python -m tests\.benchmarks).*\n", re.MULTILINE
 )
-SHELL = f"""set -eo pipefail
-neardup() {{
+BEFORE = """
   case "$* " in "setup "*" --remove "*) set -- "$@" --yes ;; esac  # where nobody can be asked
   if [ "$1" = follow ]; then set -- "$@" --once; fi
-  "{sys.executable}" -m indexer "$@"
-}}
 """
 GUIDES = {
     "first-index.md": "",
@@ -86,18 +81,7 @@ def run(script: str, server: Server, folder: Path) -> None:
     """Run commands in one shell; fails the test unless all succeed."""
     if not shutil.which("curl"):
         pytest.skip("NEEDS curl: the commands of the guides did not run")
-    kept = {name: value for name, value in os.environ.items() if name != "NEARDUP_STORE"}
-    done = subprocess.run(
-        ["bash", "-c", SHELL + NOT_HERE.sub("", script).replace(HOST, server.url)],
-        cwd=folder,
-        env={**kept, "CLUSTER": server.url},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    assert "Traceback" not in done.stderr
+    run_script(NOT_HERE.sub("", script).replace(HOST, server.url), folder, before=BEFORE, CLUSTER=server.url)
 
 
 @pytest.mark.parametrize("guide", GUIDES)

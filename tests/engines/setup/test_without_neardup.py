@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -23,11 +22,11 @@ from tests.engines.annotated import neardup
 from tests.engines.fleet import Servers
 from tests.engines.servers import Server
 from tests.pages import DOCS, blocks
+from tests.warm import run_script
 
 PAGE = DOCS / "how-to" / "without-neardup.md"
 # The Elasticsearch of the tests has neither.
 NOT_EVERYWHERE = re.compile(r"script_score|_search/template")
-SHELL = f'set -eo pipefail\nneardup() {{ "{sys.executable}" -m indexer "$@"; }}\n'
 NEAR = ["1", "2", "3"]
 
 
@@ -49,17 +48,7 @@ def articles(server: Server, clean: None) -> Iterator[Server]:
 def run(script: str, server: Server, folder: Path) -> str:
     if not shutil.which("curl"):
         pytest.skip(f"NEEDS curl: the requests of {PAGE.name} were not sent")
-    done = subprocess.run(
-        ["bash", "-c", SHELL + script],
-        cwd=folder,
-        env={**{name: value for name, value in os.environ.items() if name != "NEARDUP_STORE"}, "CLUSTER": server.url},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    return done.stdout
+    return run_script(script, folder, CLUSTER=server.url)
 
 
 def hits(answer: Any) -> list[str]:
