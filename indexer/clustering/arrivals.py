@@ -11,19 +11,19 @@ from functools import partial
 import numpy as np
 
 from indexer.clustering.annotations import MARK, READ_AT_ONCE, cluster_of, is_alone, leaving
-from indexer.clustering.apart import forms_apart
 from indexer.clustering.assign import Changes, ReadingAssigner
+from indexer.clustering.batch_lookup import BatchDocuments, BulkJudge, SketchIdentity, sketch_identity
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
-from indexer.clustering.clusters import put_groups, settle
-from indexer.clustering.decided import HeldDecisions, grouped_nodes
+from indexer.clustering.clusters import put_groups, renew_relations
+from indexer.clustering.forms_kept_apart import forms_apart
 from indexer.clustering.grouping import radius_of
+from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings, arriving, last_clustering, remembered
-from indexer.clustering.noted import NotedRelations
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.policy import KnownOriginal, Policy, StandIns
-from indexer.clustering.recent import BulkJudge, Recent, SketchIdentity, held_of
-from indexer.clustering.relations import MOST_TRIED
+from indexer.clustering.relation_notes import NotedRelations
+from indexer.clustering.verdicts import MOST_TRIED
 from indexer.clustering.versions import ReplacedVersions
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.duplicates import DuplicateFilter
@@ -150,8 +150,12 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         self.counts, self._replaced = Arrived(), ReplacedVersions(store)
         read = None if self.cluster else False
         self._relations = NotedRelations.after(last_clustering(store), store, read=read, apart=by.apart)
-        self._held = HeldDecisions(store)
-        apart = forms_apart(by.apart, self._relations, self._held, by.rule.measure.similarity) if self.cluster else None
+        self._decisions = HeldDecisions(store)
+        apart = (
+            forms_apart(by.apart, self._relations, self._decisions, by.rule.measure.similarity)
+            if self.cluster
+            else None
+        )
         self._assigner = ReadingAssigner(store, by.canonical, self._relations, apart)
         self._fewest = fewest
         # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
@@ -178,7 +182,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
 
     def close(self) -> None:
         self.place()
-        settle(self._assigner)
+        renew_relations(self._assigner)
         self._replaced.close()
         if self._begun:
             # What came in this run is in its cluster, so that it has ended now and not when it began.
@@ -200,7 +204,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
             for one, before, fields in known
             if often[one.ref] == 1 and one.is_identical(before) and not is_alone(one.ref, fields)
         }
-        self._held.note(records)
+        self._decisions.note(records)
         self._coming, self._near = set(often) - settled, None
         self._left |= {name for one, _, fields in known if one.ref in self._coming and (name := cluster_of(fields))}
         if not self.skip and self._reads_all(self._unasked() + len(self._coming)):
@@ -212,11 +216,11 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
     ) -> list[KnownOriginal | None]:
         coming, later = self._coming, often.copy()
         nearby = self._near = {}
-        kept = Recent(self.rule)
+        kept = BatchDocuments(self.rule)
         answers: list[KnownOriginal | None] = []
         askings = [asking_of(self.store, self.rule, record) if record.ref in coming else None for record in records]
         rows = found_of(records, self.rule, keys=False).payloads
-        asked = {held_of(one): (place, one) for place, one in enumerate(askings) if one}
+        asked = {sketch_identity(one): (place, one) for place, one in enumerate(askings) if one}
         stored = self._stored_near(asked, rows, coming)
         going = leaving(self.store, {one.ref for near in stored.values() for one in near if self.skip})
         outdated, unseen = self._outdated(stored.values(), going) if self.skip else (set(), set())
@@ -227,7 +231,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
                 # What another document replaces in this batch is near nothing.
                 answers.append(None)
                 continue
-            near = nearby[record.ref] = list(stored[held_of(asking)])
+            near = nearby[record.ref] = list(stored[sketch_identity(asking)])
             of_store = near.copy()
             same = kept.equal(record)
             if same is not None:
@@ -244,7 +248,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
                 judging.flush()
                 equal = [Neighbour(ref, one.similarity) for one in near for ref in kept.beside(one.ref)]
                 likely = dict.fromkeys((*near, *equal, *of_store))
-                near_enough = [one for one in likely if not self._held.are_apart(record.ref, one.ref)]
+                near_enough = [one for one in likely if not self._decisions.are_apart(record.ref, one.ref)]
                 left = going | outdated | unseen
                 staying = sorted((one for one in near_enough if one.ref not in left), key=_nearest)
                 earlier = {records[at].ref: records[at] for at in place_of.values()}
@@ -357,7 +361,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
             self._ask_for_waiting()
             if self.cluster:
                 near = {ref: near or [] for ref, near in self._waiting.items()}
-                placer = Placer(self.store, self.rule, self._assigner, radius_of(self.by.bound), self._held)
+                placer = Placer(self.store, self.rule, self._assigner, radius_of(self.by.bound), self._decisions)
                 placer.place(near, self._left)
         self._relations.forget()
         self._last, self._waiting, self._left = unasked, {}, set()
@@ -366,7 +370,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
 
     def _place_all(self) -> None:
         found = read_nodes(self.store, self.rule)
-        nodes, comparison, grouped = grouped_nodes(self._held, found, radius=radius_of(self.by.bound))
+        nodes, comparison, grouped = grouped_nodes(self._decisions, found, radius=radius_of(self.by.bound))
         numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
         came = np.array([numbers.get(ref, -1) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
         # Those that were there came before.
@@ -389,12 +393,12 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
             rows = found_of([record for record, _ in askings], self.rule, keys=False).payloads
             first: dict[SketchIdentity, tuple[int, Asking]] = {}
             for place, (_, asking) in enumerate(askings):
-                first.setdefault(held_of(asking), (place, asking))
+                first.setdefault(sketch_identity(asking), (place, asking))
             stored = self._stored_near(first, rows, ())
             for ref in refs:
                 self._waiting[ref] = []
             for place, (record, asking) in enumerate(askings):
-                held = held_of(asking)
+                held = sketch_identity(asking)
                 at = first[held][0]
                 near = [Neighbour(askings[at][0].ref, 1.0)] if at != place else stored[held]
                 self._waiting[record.ref] = [one for one in near if one.ref != record.ref]

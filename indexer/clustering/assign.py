@@ -23,10 +23,10 @@ from indexer.clustering.annotations import (
     repeating,
     share_steps,
 )
-from indexer.clustering.apart import FormsApart, GroupedDocuments, MeasureSimilarity
 from indexer.clustering.canonical import CanonicalRule, values_for
 from indexer.clustering.choosing import Choice, ranks_of
-from indexer.clustering.noted import NotedRelations, RepeatingDocument
+from indexer.clustering.forms_kept_apart import FormsApart, GroupedDocuments, MeasureSimilarity
+from indexer.clustering.relation_notes import NotedRelations, RepeatingDocument
 from indexer.clustering.versions import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id
 from indexer.model.origins import origin_of

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.annotations import READ_AT_ONCE, alone, cluster_of, is_alone, recounted, repeated_by
-from indexer.clustering.apart import forms_apart
 from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
-from indexer.clustering.decided import HeldDecisions, grouped_nodes
+from indexer.clustering.forms_kept_apart import forms_apart
 from indexer.clustering.grouping import Bucket, Groups, radius_of
+from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings, finished, in_progress, last_clustering
-from indexer.clustering.noted import NotedRelations
+from indexer.clustering.relation_notes import NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.lexicons import keep_lexicon
 from indexer.matching.measures.reading import Reader, reader_of
@@ -84,8 +84,8 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
 ) -> ClusteringOutcome:
     """Put every document of a store into its cluster by a rule, and write the changes, and the rule.
 
-    Clusters are the groups of `neardup.clustering.decided.grouped_nodes`. `bound` is the greatest distance of two
-    documents of one, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts
+    Clusters are the groups of `neardup.clustering.held_decisions.grouped_nodes`. `bound` is the greatest distance of
+    two documents of one, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts
     nothing; by default twice the rule's own distance. Each removable document is noted with the kept one it repeats
     (see `neardup.clustering.choosing.choose`), and, if known, with its relation to it (see `NotedRelations.after`).
     With `apart` "form" documents with other facts are in clusters of their own. A cluster keeps its id as long as the
@@ -97,8 +97,8 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     chosen = canonical or CanonicalRule()
     last = last_clustering(store)
     relations = NotedRelations.after(last, store, read=relation, renews=True, apart=apart)
-    held, least = HeldDecisions(store), rule.measure.similarity
-    cut = forms_apart(apart, relations, held, least)
+    decisions, least = HeldDecisions(store), rule.measure.similarity
+    cut = forms_apart(apart, relations, decisions, least)
     note = ClusterSettings(rule, bound, chosen, apart).note(reads=relations.reads)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
@@ -107,7 +107,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
         in_progress(store, note)
     reading = reader or reader_of(store, rule)
     nodes, comparison, grouped = grouped_nodes(
-        held, read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
+        decisions, read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
         threads=threads,
     )  # fmt: skip
     if reading:
@@ -126,10 +126,10 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
         if not dry_run:
             keep_lexicon(store, lexicon)
         relations.go_by(lexicon)
-        cut = forms_apart(apart, relations, held, least)
+        cut = forms_apart(apart, relations, decisions, least)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
     sizes = put_groups(store, assigner, nodes, comparison, grouped, threads)
-    settle(assigner)
+    renew_relations(assigner)
     if not dry_run:
         finished(store, note)
     return ClusteringOutcome(
@@ -259,7 +259,7 @@ def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> N
     assigner.remove_clusters(gone)
 
 
-def settle(assigner: Assigner) -> None:
+def renew_relations(assigner: Assigner) -> None:
     lexicon = assigner.relations.learned()
     if lexicon is None or assigner.dry_run:
         return
@@ -274,7 +274,7 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
              and (other := repeated_by(ref, known[1]))]  # fmt: skip
     others = store.get([other for _, _, other in there], sketches=False)
     pairs = [(record, noted, other) for (record, noted, _), other in zip(there, others, strict=True) if other]
-    words = assigner.relations.settled(lexicon, [(record, other) for record, _, other in pairs])
+    words = assigner.relations.by_lexicon(lexicon, [(record, other) for record, _, other in pairs])
     told = assigner.changes.relations
     changed, of_cluster = [], dict[str, list[tuple[Record, str, str]]]()
     for (record, noted, _), word in zip(pairs, words, strict=True):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexer.clustering.annotations import READ_AT_ONCE, cluster_of
-from indexer.clustering.relations import NOT_VERIFIED, Permitted, Reason
 from indexer.clustering.removal import RedundantDocument, Tally
+from indexer.clustering.verdicts import NOT_VERIFIED, Permitted, Reason
 from indexer.clustering.versions import Deletion
 from indexer.errors import UsageError
 from indexer.ingest.sketching import NOTHING

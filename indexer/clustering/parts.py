@@ -14,8 +14,8 @@ import numpy as np
 
 from indexer.clustering.annotations import MARK, READ_AT_ONCE, cluster_of, repeated_by
 from indexer.clustering.canonical import loses_mail
-from indexer.clustering.relations import Reason
 from indexer.clustering.removal import RedundantDocument, Removal
+from indexer.clustering.verdicts import Reason
 from indexer.core.text import digest_of_folded, folded_text
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
@@ -70,8 +70,8 @@ class _DistinctText:
 
 
 class _JudgedPart(NamedTuple):
-    held: _PartOrWhole
-    by: _PartOrWhole
+    part: _PartOrWhole
+    holder: _PartOrWhole
     reason: Reason | None
 
 
@@ -160,24 +160,24 @@ class PartPruning(Removal):
             waiting, turn = failed, turn + 1
 
     def _as_they_are(self, page: Sequence[_JudgedPart]) -> list[RedundantDocument]:
-        stand_ins = list(dict.fromkeys(one.by.ref for one in page))
-        versions = self.store.versioned([*stand_ins, *(one.held.ref for one in page)])
+        stand_ins = list(dict.fromkeys(one.holder.ref for one in page))
+        versions = self.store.versioned([*stand_ins, *(one.part.ref for one in page)])
         known = dict(zip(stand_ins, versions, strict=False))
         surplus = []
         for one, stored in zip(page, versions[len(stand_ins) :], strict=True):
-            if stored is None or stored.record is None or not _is_same(one.held, stored):
+            if stored is None or stored.record is None or not _is_same(one.part, stored):
                 # Gone, or another one: it stays without a word, as any that came meanwhile.
                 continue
             reason = one.reason
-            holder = known[one.by.ref]
-            if reason is None and not _is_staying(one.by, holder):
+            whole = known[one.holder.ref]
+            if reason is None and not _is_staying(one.holder, whole):
                 reason = _GONE
-            elif reason is None and holder and _loses_mail(stored.record, holder.record):
+            elif reason is None and whole and _loses_mail(stored.record, whole.record):
                 reason = _MAIL
-            added = max(0, one.by.tokens - one.held.tokens)
+            added = max(0, one.holder.tokens - one.part.tokens)
             surplus.append(
                 RedundantDocument(
-                    stored.record, cluster_of(stored.annotations) or "", one.by.ref, 1.0 if reason is None else -1.0,
+                    stored.record, cluster_of(stored.annotations) or "", one.holder.ref, -1.0 if reason else 1.0,
                     reason, version=stored.version, relation=None if reason else Relation("part", added=added),
                 )
             )  # fmt: skip
@@ -192,7 +192,7 @@ class _TextFile:
     def __init__(self, path: Path) -> None:
         self._file = path.open("w+b")
         self._end = 0
-        self._held: OrderedDict[int, bytes] = OrderedDict()
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
         self._bytes = 0
 
     def add(self, folded: bytes) -> int:
@@ -201,15 +201,15 @@ class _TextFile:
         return start
 
     def of(self, text: _DistinctText) -> bytes:
-        if text.start not in self._held:
+        if text.start not in self._kept:
             self._file.seek(text.start)
-            self._held[text.start] = self._file.read(text.length + 2)
+            self._kept[text.start] = self._file.read(text.length + 2)
             self._bytes += text.length
-        self._held.move_to_end(text.start)
-        while self._bytes > _HELD and len(self._held) > 1:
-            _, old = self._held.popitem(last=False)
+        self._kept.move_to_end(text.start)
+        while self._bytes > _HELD and len(self._kept) > 1:
+            _, old = self._kept.popitem(last=False)
             self._bytes -= len(old) - 2
-        return self._held[text.start]
+        return self._kept[text.start]
 
     def close(self) -> None:
         self._file.close()
@@ -281,7 +281,7 @@ def _judged(
                 never.setdefault(text.node, text)
         if verdict is not None:
             by, reason = verdict
-            yield from (_JudgedPart(held, by, reason) for held in text.documents if reason is None or not held.leaving)
+            yield from (_JudgedPart(part, by, reason) for part in text.documents if reason is None or not part.leaving)
 
 
 def _verdict(
@@ -323,12 +323,12 @@ def _digest(record: Record) -> str:
     return f"{record.text_digest}/{record.source_digest}"
 
 
-def _is_same(held: _PartOrWhole, read: Versioned | None) -> bool:
-    return read is not None and read.record is not None and _digest(read.record) == held.digest
+def _is_same(part: _PartOrWhole, read: Versioned | None) -> bool:
+    return read is not None and read.record is not None and _digest(read.record) == part.digest
 
 
-def _is_staying(held: _PartOrWhole, read: Versioned | None) -> bool:
-    return read is not None and _is_same(held, read) and not _is_leaving(held.ref, read.annotations)
+def _is_staying(part: _PartOrWhole, read: Versioned | None) -> bool:
+    return read is not None and _is_same(part, read) and not _is_leaving(part.ref, read.annotations)
 
 
 def _is_leaving(ref: Ref, annotations: Mapping[str, Any]) -> bool:

@@ -24,8 +24,8 @@ from indexer.clustering.annotations import (
 )
 from indexer.clustering.assign import ReadingAssigner
 from indexer.clustering.clusters import assigned, component_groups
-from indexer.clustering.decided import HeldDecisions, grouped_nodes
-from indexer.clustering.noted import RepeatingDocument
+from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
+from indexer.clustering.relation_notes import RepeatingDocument
 from indexer.core.components import NamedComponents
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of
@@ -68,23 +68,24 @@ class _Touching:
 
 
 class Placer:
-    """Puts documents into clusters of a store, as far as its decisions, `held`, let it.
+    """Puts documents into clusters of a store, as far as its `decisions` let it.
 
     `radius` is that of `indexer.clustering.grouping.group`.
     """
 
     def __init__(
-        self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None, held: HeldDecisions
+        self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None, decisions: HeldDecisions
     ) -> None:
-        self.store, self.rule, self._assigner, self._radius, self._held = store, rule, assigner, radius, held
+        self.store, self.rule, self._assigner, self._radius, self._decisions = store, rule, assigner, radius, decisions
 
     def place(self, near: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> None:
         """Put documents, each given with its near ones, into clusters; clusters whose members have `left` are
         cut too.
         """
-        if self._held:
+        if self._decisions:
             near = {
-                ref: [*found, *(Neighbour(one, 0.0) for one in self._held.together(ref))] for ref, found in near.items()
+                ref: [*found, *(Neighbour(one, 0.0) for one in self._decisions.together(ref))]
+                for ref, found in near.items()
             }
         self._assign(self._components(near, left))
 
@@ -156,7 +157,7 @@ class Placer:
         for record in read_records(self.store, refs):
             asking = asking_of(self.store, self.rule, record)
             values = asking.near(canonical) if asking and there else np.empty(0)
-            if self._held and values.size:
+            if self._decisions and values.size:
                 values = self._allowed(record.ref, [cluster for cluster, _ in there], values)
             best = int(values.argmax()) if values.size else -1
             if best >= 0 and values[best] >= 0:
@@ -171,7 +172,8 @@ class Placer:
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
         barred, same = (
-            set(self._names(others).values()) for others in (self._held.apart_from(ref), self._held.together(ref))
+            set(self._names(others).values())
+            for others in (self._decisions.apart_from(ref), self._decisions.together(ref))
         )
         names = [one.id for one in clusters]
         if same & set(names):
@@ -213,7 +215,7 @@ class Placer:
         records = [record for record in read_records(self.store, refs) if not record.short]
         self._assigner.read = {record.ref: record for record in records}
         found = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
-        nodes, comparison, grouped = grouped_nodes(self._held, found, radius=self._radius, threads=1)
+        nodes, comparison, grouped = grouped_nodes(self._decisions, found, radius=self._radius, threads=1)
         components = component_groups(nodes, grouped)
         ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
         kept = {name for names in ids for name in names}

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 from indexer.clustering.canonical import loses_mail
 from indexer.clustering.placing import Neighbour
-from indexer.clustering.relations import MOST_TRIED, Permitted
+from indexer.clustering.verdicts import MOST_TRIED, Permitted
 from indexer.errors import UsageError, shown
 from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.relating import stored_texts

@@ -14,10 +14,10 @@ import numpy as np
 
 from indexer.clustering.annotations import READ_AT_ONCE, StoredCluster, cluster_of, repeated_by, stored_clusters
 from indexer.clustering.canonical import loses_mail, values_for
-from indexer.clustering.decided import HeldDecisions
+from indexer.clustering.held_decisions import HeldDecisions
 from indexer.clustering.memory import ClusterSettings, require_remembered
-from indexer.clustering.relations import APART, Permitted, Reason, Relations, mail_reason, stored_relations
 from indexer.clustering.removal import RedundantDocument, Removal
+from indexer.clustering.verdicts import APART, Permitted, Reason, Relations, mail_reason, stored_relations
 from indexer.clustering.versions import signs_among
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
@@ -66,7 +66,7 @@ class Pruning(Removal):
             permitted = Permitted(frozenset(("identical",)))
         self.remembered: ClusterSettings = require_remembered(store)
         self.rule = self.remembered.rule
-        self._held = HeldDecisions(store)
+        self._decisions = HeldDecisions(store)
         self.rule.require_copies()
         self.unverified, self._permitted = unverified, permitted
         self._relations: Relations[Record] | None = None
@@ -108,7 +108,7 @@ class Pruning(Removal):
                 yield replace(document, reason=_ALONE)
                 continue
             value, reason = next(compared)
-            if self._held.are_apart(document.record.ref, document.repeats):
+            if self._decisions.are_apart(document.record.ref, document.repeats):
                 reason = APART
             elif not (reason or self._relations) and loses_mail(document.record.source, stand_in.record.source):
                 reason = mail_reason(document.repeats.id)
@@ -141,11 +141,11 @@ class Pruning(Removal):
         here = Counter(member.document.repeats for member in some)
         # A document can be replaced where all that repeat it are judged together, and nobody decided on it.
         whole = {member.document.repeats for member in some if here[member.document.repeats] == member.repeating}
-        whole = {ref for ref in whole if not any(self._held.sides([ref]))}
+        whole = {ref for ref in whole if not any(self._decisions.sides([ref]))}
         values = {(ref, document.repeats): document.similarity for ref, document in known.items()}
 
         def near(record: Record, other: Record) -> bool:
-            if self._held.are_apart(record.ref, other.ref):
+            if self._decisions.are_apart(record.ref, other.ref):
                 return False
             if record.is_identical(other):
                 values[record.ref, other.ref] = 1.0
@@ -293,7 +293,7 @@ class VersionPruning(Removal):
         super().__init__(store, with_documents=with_documents, ignored=ignored)
         remembered = require_remembered(store)
         self.rule, self._time = remembered.rule, remembered.canonical.time
-        self._held = HeldDecisions(store)
+        self._decisions = HeldDecisions(store)
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
         found = (each for cluster in stored_clusters(self.store, least=2) for each in self._of_cluster(cluster))
@@ -318,7 +318,7 @@ class VersionPruning(Removal):
                 yield RedundantDocument(record, cluster.id, latest.ref, -1.0, reason, version=read[place][1], older=why)
 
     def _reason_to_keep(self, record: Record, latest: Record) -> Reason | None:
-        if self._held.are_apart(record.ref, latest.ref):
+        if self._decisions.are_apart(record.ref, latest.ref):
             return APART
         return mail_reason(latest.ref.id) if loses_mail(record.source, latest.source) else None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from indexer.clustering.annotations import MARK, READ_AT_ONCE, alone, cluster_of
 from indexer.clustering.assign import Changes
-from indexer.clustering.relations import Reason
+from indexer.clustering.verdicts import Reason
 from indexer.clustering.versions import Deletion
 from indexer.errors import UsageError
 from indexer.matching.rule import MatchRule
@@ -54,7 +54,7 @@ class RedundantDocument:
     @property
     def kept(self) -> str:
         """The reason to keep it, in a sentence; empty without one."""
-        return self.reason.says if self.reason else ""
+        return self.reason.sentence if self.reason else ""
 
 
 @dataclass(slots=True)

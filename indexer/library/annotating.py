@@ -17,7 +17,7 @@ from indexer.library.indexing import arrivals
 from indexer.library.opening import Follow, Tell, warned
 from indexer.library.options import Fingerprinting, Refresh, WorkerLimits
 from indexer.library.outcomes import AnnotatedDocuments
-from indexer.matching.kept import schemes_of_new
+from indexer.matching.store_schemes import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.stores import Store

@@ -118,7 +118,7 @@ class QuestionReader:
 
     def given(self, documents: Any) -> Iterator[Question | Unanswered]:
         from indexer.ingest.outcomes import read
-        from indexer.library.given import documents as inputs
+        from indexer.library.program_documents import documents as inputs
 
         return self._read(read(inputs(documents, self.columns), self.extraction.max_size))
 

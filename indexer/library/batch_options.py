@@ -10,7 +10,7 @@ from indexer.model import MOST_ORIGINS
 from indexer.model.declared import Option
 
 if TYPE_CHECKING:
-    from indexer.clustering.relations import Permitted
+    from indexer.clustering.verdicts import Permitted
 
 WordsAsked = Annotated[int, Option("The least length of a passage.", least=1)]
 LatestAsked = Annotated[bool, Option("If documents have one id and different texts, the last one counts. Otherwise "
@@ -59,7 +59,7 @@ class BatchJudging:
 
     def permitted(self, *, unverified: bool = False) -> Permitted | None:
         """The documents that may go by their texts, None if sketches alone decide. Raises UsageError."""
-        from indexer.clustering.relations import Permitted
+        from indexer.clustering.verdicts import Permitted
 
         by_sketch = unverified or self.verify == "sketch"
         if by_sketch and self.remove is not None:

@@ -36,7 +36,7 @@ class ByTexts(ByRule):
     @property
     def not_verified(self) -> int:
         """The number of near documents kept because a text could not be read."""
-        from indexer.clustering.relations import NOT_VERIFIED
+        from indexer.clustering.verdicts import NOT_VERIFIED
 
         return self.stays.get(NOT_VERIFIED, 0)
 

@@ -51,7 +51,7 @@ from indexer.library.batch_outcomes import (
 from indexer.library.opening import Follow, Tell, tell_contended, tell_made, warned
 from indexer.library.options import USUAL_CONTENT, ClusterOptions, Extraction, Fingerprinting, Walk
 from indexer.library.records import Written
-from indexer.matching.kept import schemes_of_new
+from indexer.matching.store_schemes import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.times import Refresh
 from indexer.text.counts import counted

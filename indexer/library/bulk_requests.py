@@ -16,11 +16,11 @@ from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, ReadingSettings, lookup_each, read_documents
-from indexer.matching.kept import schemes_of
 from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question
 from indexer.matching.relating import QuestionRelations
 from indexer.matching.rule import MatchRule
+from indexer.matching.store_schemes import schemes_of
 from indexer.model import DEFAULT_MIN_TOKENS, Document, Record, Ref, name_of, with_declared
 from indexer.relations.relation import COPIES, Relation
 from indexer.stores.base import Store

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from indexer.errors import UsageError
-from indexer.library.forms import unread_of
 from indexer.library.options import RemovalRequest
 from indexer.library.records import Cluster, Clustering, SharedKey, Written, resting_rows
+from indexer.library.results import unread_of
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
@@ -63,10 +63,10 @@ class Clusters(OpenStore):
         clustering; a UserWarning reports changed ones. With `dry_run` nothing is written; `explain` reports the rule's
         lookups.
         """
-        from indexer.clustering.apart import apart_asked
         from indexer.clustering.canonical import canonical_asked, require_fields
         from indexer.clustering.clusters import cluster
         from indexer.clustering.common_passages import largest_resting
+        from indexer.clustering.forms_kept_apart import apart_asked
         from indexer.clustering.memory import obeyed, timed
         from indexer.matching.measures.reading import reader_of
 
@@ -285,7 +285,7 @@ class Clusters(OpenStore):
 
 
 def _removal_of(asked: RemovalRequest, store: Store) -> Removal:
-    from indexer.clustering.deciding import DecidedPruning
+    from indexer.clustering.decision_acts import DecidedPruning
     from indexer.clustering.decision_file import read_decisions
     from indexer.clustering.parts import PartPruning
     from indexer.clustering.prune import VersionPruning
@@ -312,7 +312,7 @@ def _removal_of(asked: RemovalRequest, store: Store) -> Removal:
 
 def _pruning(asked: RemovalRequest, store: Store) -> Removal:
     from indexer.clustering.prune import Pruning, sketch_verification
-    from indexer.clustering.relations import Permitted
+    from indexer.clustering.verdicts import Permitted
     from indexer.relations.relation import COPIES
 
     by_sketch = asked.unverified or asked.verify == "sketch"

@@ -9,11 +9,11 @@ from indexer.errors import NoStoreError, UsageError, takes_named, takes_named_ar
 from indexer.extract.base import Content
 from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
-from indexer.library.folding import Folding
+from indexer.library.distinct_hits import Folding
 from indexer.library.nearness import Nearness
 from indexer.library.opening import DEFAULT_WAIT, Tell, open_store, tell_made, warned
 from indexer.library.repeated import Repeated
-from indexer.matching.kept import schemes_of_new
+from indexer.matching.store_schemes import schemes_of_new
 from indexer.model import SIMHASH_DOC
 from indexer.model.kinds import DOCUMENTS, KindName
 from indexer.model.times import Refresh

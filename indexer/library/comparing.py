@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.sources import STDIN
 from indexer.library import asking
-from indexer.library.forms import hash_members, order_members, query_of, relation_members
 from indexer.library.options import Extraction
 from indexer.library.records import Hashed
+from indexer.library.results import hash_members, order_members, query_of, relation_members
 from indexer.model.own_files import AnyPath
 
 if TYPE_CHECKING:

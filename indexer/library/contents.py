@@ -11,8 +11,8 @@ from indexer.errors import UsageError
 from indexer.extract.base import Extractor, Limits
 from indexer.ingest.sources import IdFrom
 from indexer.library.erasing import Erasing
-from indexer.library.given import columns_of, document, documents
 from indexer.library.options import Arriving, ClusterOptions, Extraction, Fingerprinting, Walk, WorkerLimits, content_of
+from indexer.library.program_documents import columns_of, document, documents
 from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
@@ -172,7 +172,7 @@ class Contents(Erasing):
 
         With `left_out` the document is read again, and the answer has the parts missing in its text.
         """
-        from indexer.library.forms import with_left_out
+        from indexer.library.results import with_left_out
 
         with self._lock:
             refs = self._refs([id])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from indexer.clustering.deciding import KeptDecisions, keep_decisions
+from indexer.clustering.decision_acts import KeptDecisions, keep_decisions
 from indexer.clustering.decision_file import read_decisions
 from indexer.errors import NotFoundError
 from indexer.library.rows import Rows, Shown

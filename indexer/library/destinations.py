@@ -53,7 +53,7 @@ def opened(name: str, info: StoreInfo, how: Opening) -> Iterator[Opened]:
         if not store_file(name):
             from indexer.engine.client.connection import connect
             from indexer.engine.client.names import reading_path
-            from indexer.engine.documents.given import CompletedIndex, OwnedIndex
+            from indexer.engine.documents.owned_index import CompletedIndex, OwnedIndex
             from indexer.engine.index.mapping import read_mappings
 
             client = connect(name)

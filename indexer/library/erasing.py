@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library import asking
-from indexer.library.forms import stored_members
+from indexer.library.results import stored_members
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
@@ -71,7 +71,7 @@ class Erasing(OpenStore):
         without a digest if there is no rule.
         """
         from indexer.clustering.copies import Copies
-        from indexer.clustering.relations import Permitted
+        from indexer.clustering.verdicts import Permitted
 
         if verify == "sketch" and remove is not None:
             raise UsageError("remove names relations, which texts tell; leave out --verify sketch")

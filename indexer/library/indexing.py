@@ -22,7 +22,7 @@ from indexer.library.asking import folder_of
 from indexer.library.opening import Tell, open_store, opened, tell_contended, warned
 from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
 from indexer.library.outcomes import Indexed
-from indexer.matching.kept import schemes_of, schemes_of_new
+from indexer.matching.store_schemes import schemes_of, schemes_of_new
 from indexer.model import own_files
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file

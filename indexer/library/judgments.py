@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
 from indexer.clustering.annotations import stored_clusters
-from indexer.clustering.deciding import seen_documents
+from indexer.clustering.decision_acts import seen_documents
 from indexer.clustering.decision_file import read_judgments
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.sampling import Sample, Sampled, Sampler, thresholds
@@ -120,7 +120,7 @@ def _counting(store: Store, given: JudgedSample, sample: Sample) -> tuple[dict[S
         name = document.decided.id
         wrong = next((one for one in (document, other) if one.reason), None)
         if wrong and wrong.reason:
-            says = wrong.reason.says
+            says = wrong.reason.sentence
             refused.append(NotCounted(name, says if wrong is document else f"{other.decided.id}: {says}"))
         elif document.ref not in drawn:
             refused.append(NotCounted(name, _NOT_DRAWN))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import NotFoundError, UsageError
 from indexer.library import asking
-from indexer.library.forms import match_of, pair_of, plan_of, similar_of, unread_of
-from indexer.library.given import columns_of
 from indexer.library.options import Extraction, NamedColumns
+from indexer.library.program_documents import columns_of
 from indexer.library.records import Match, Pair, RulePlan, Similar, Uncompared, Unread
+from indexer.library.results import match_of, pair_of, plan_of, similar_of, unread_of
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore

@@ -282,7 +282,7 @@ class Arriving:
     def policy(self) -> Policy:
         """The actions on near documents. Raises UsageError for unknown relations and actions."""
         from indexer.clustering.policy import Policy
-        from indexer.clustering.relations import Permitted
+        from indexer.clustering.verdicts import Permitted
 
         skipped = Permitted.named(self.skip).relations if self.skip_duplicates else ()
         return Policy.named(skipped, self.on)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from indexer.library.forms import relation_members, stored_members
 from indexer.library.records import Fact, Stored
+from indexer.library.results import relation_members, stored_members
 from indexer.library.rows import Rows, Shown
 from indexer.model import name_of
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from indexer.library.forms import unread_of
 from indexer.library.records import RestingCluster, resting_rows
+from indexer.library.results import unread_of
 from indexer.library.rows import Rows
 from indexer.library.stores import OpenStore, Progress
 from indexer.model import MOST_ORIGINS, Ref, name_of

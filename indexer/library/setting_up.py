@@ -25,7 +25,7 @@ from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.engine_options import NewIndex, PipelineOptions
 from indexer.library.outcomes import SetUp, SetupRequest
-from indexer.matching.kept import schemes_of_new
+from indexer.matching.store_schemes import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.stores.schemes import require_exactly

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from indexer.errors import StoreError
 from indexer.library import asking
-from indexer.library.forms import described
 from indexer.library.opening import Tell, tell_contended, warned
 from indexer.library.records import Described
+from indexer.library.results import described
 from indexer.library.rows import html_table
 from indexer.library.rules import AnyRule, MatchRule, explained, is_asked, rule_of
 from indexer.model import Ref
@@ -66,9 +66,9 @@ class OpenStore:
             self.tell(line)
 
     def tell_size(self, rule: MatchRule) -> None:
-        from indexer.matching import room
+        from indexer.matching import memory_needed
 
-        if sentence := room.remark_on(self.store.count(), rule, room.available_memory()):
+        if sentence := memory_needed.remark_on(self.store.count(), rule, memory_needed.available_memory()):
             self.tell(sentence, level="warning")
 
     def tell_contended(self, before: int = 0) -> int:

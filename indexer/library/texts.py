@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.clustering.choosing import choose
 from indexer.clustering.grouping import group
-from indexer.clustering.relations import Permitted, Reason, Relations, Verdict, settled
+from indexer.clustering.verdicts import Permitted, Reason, Relations, Verdict, verdicts_of
 from indexer.errors import UsageError, shown, takes_named
 from indexer.library.making import TextInput, all_sketches, is_many
 from indexer.library.memory import rule_without_store
@@ -324,7 +324,7 @@ def _settled(
     def may_go(place: int) -> bool:
         return not firsts_stay or int(chosen.of[place]) != place
 
-    verdicts = dict(settled(relations(chosen.of), chosen.of, ranks, whole[nodes.node_of], near, may_go))
+    verdicts = dict(verdicts_of(relations(chosen.of), chosen.of, ranks, whole[nodes.node_of], near, may_go))
     for place, verdict in verdicts.items():
         other = place if verdict.reason else verdict.repeats
         if other != of[place]:
@@ -425,7 +425,7 @@ class _Reasons(Mapping[int, str]):
     def __getitem__(self, place: int) -> str:
         reason = self._known[place]
         if isinstance(reason, Reason):
-            return reason.says
+            return reason.sentence
         one, other = (Wording(self._texts.text(each)) for each in (place, reason))
         return f"{relate(one, other, self._texts.lexicon, brief=True)}, beside text {reason}"
 

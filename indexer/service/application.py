@@ -18,7 +18,9 @@ from indexer.library.collection import Collection
 from indexer.model.declared import description
 from indexer.model.release import VERSION
 from indexer.service.answering import Answerers, as_bytes
-from indexer.service.forms import (
+from indexer.service.guards import Guard, RefusedError, refused
+from indexer.service.limits import ServiceLimits
+from indexer.service.schemas import (
     LINES,
     LINES_TYPE,
     ErrorAnswer,
@@ -29,8 +31,6 @@ from indexer.service.forms import (
     read_query,
     request_schema,
 )
-from indexer.service.guards import Guard, RefusedError, refused
-from indexer.service.limits import ServiceLimits
 from indexer.service.verbs import VERBS, Verb, fingerprint_lines
 
 _JSON = "application/json"

@@ -12,10 +12,10 @@ from indexer.library.bulk_requests import FingerprintedRequest
 from indexer.library.collection import Collection
 from indexer.library.comparing import compared_questions, hash_text
 from indexer.library.comparisons import Comparison
-from indexer.library.folding import DistinctHit
+from indexer.library.distinct_hits import DistinctHit
 from indexer.library.records import Hashed, Similar
 from indexer.library.rows import Rows
-from indexer.service.forms import (
+from indexer.service.schemas import (
     CompareRequest,
     DistinctRequest,
     FingerprintAnswer,

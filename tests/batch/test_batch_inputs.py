@@ -19,7 +19,7 @@ from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.batch.rows import Batch
 from indexer.batch.sketches import inputs
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.errors import UsageError
 from indexer.model import own_files
 from tests.batch.batched import LONGEST, MINHASH, clusters_in, sketched

@@ -23,7 +23,7 @@ from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.library.batch_options import BatchOutput
 from indexer.library.batches import batch_folder, dedupe
 from indexer.relations.relation import COPIES as SAME

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document
 from indexer.relations.comparing import relate

@@ -135,7 +135,7 @@ Records = dict[str, dict[str, Any]]
 def contents(neardup: Neardup, store: str | Path = "collection.neardup") -> tuple[Records, Records]:
     """All that a store holds, records and failures by id, without the times at which it was written."""
     from indexer import open_store
-    from indexer.library.forms import stored_members
+    from indexer.library.results import stored_members
     from indexer.model import SIMHASH_DOC
 
     with open_store(neardup.folder / store, read_only=True) as source:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import indexer
-from indexer.clustering import relations
-from indexer.clustering.deciding import keep_decisions
+from indexer.clustering import verdicts
+from indexer.clustering.decision_acts import keep_decisions
 from indexer.errors import UsageError
 from indexer.library.options import RemovalRequest
 from indexer.model import Ref
@@ -141,7 +141,7 @@ def test_no_made_form_is_with_another_one_and_copies_are_with_theirs(tmp_path: P
 def test_what_somebody_called_the_same_is_together(
     collection: indexer.Collection, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relations, "_SETTLED_AT_ONCE", at_once)
+    monkeypatch.setattr(verdicts, "_SETTLED_AT_ONCE", at_once)
     with collection:
         digests = {record.ref.id: record.seen_digest for record in collection.store.scan()}
         documents = tuple(DecidedDocument(name, digests[name], "keep") for name in ("1", "7"))

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.arrivals import Arrivals, rule_for
+from indexer.clustering.batch_lookup import BatchDocuments
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import now, remembered
 from indexer.clustering.prune import Pruning
-from indexer.clustering.recent import Recent
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.library.opening import open_store
 from indexer.matching.lookups import Asking
@@ -388,7 +388,7 @@ def test_documents_of_a_batch_are_found_like_what_is_stored(
         sketch = Sketch(scheme.id, b"\0\0" * 40, tuple(some), 1)
         return Record(Ref(name), {**Fingerprint(0, 9).sketches((0,)), scheme.family: sketch})
 
-    recent = Recent(rule)
+    recent = BatchDocuments(rule)
     added = {f"{number:02d}": each for number, each in enumerate(keys)}
     for name, each in added.items():
         recent.add(made(name, each))

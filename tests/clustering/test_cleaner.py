@@ -10,7 +10,7 @@ import pytest
 
 import indexer
 from indexer.clustering.clusters import cluster
-from indexer.clustering.relations import Permitted, Relations
+from indexer.clustering.verdicts import Permitted, Relations
 from indexer.library.options import RemovalRequest
 from indexer.matching.relating import RelatedTexts
 from indexer.matching.rule import default_rule

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from indexer.clustering import decision_file
 from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
-from indexer.clustering.deciding import DecidedPruning, contradictions, keep_decisions
+from indexer.clustering.decision_acts import DecidedPruning, contradictions, keep_decisions
 from indexer.clustering.decision_file import decisions_text, parsed_decisions, read_decisions
 from indexer.clustering.prune import Pruning
 from indexer.errors import UsageError
@@ -171,16 +171,16 @@ def test_contradictions_are_found(decisions: list[Decision], wrong: set[int]) ->
 
 def test_a_contradiction_says_the_way() -> None:
     [found] = contradictions([same("ab"), same("bc"), apart("c", of="a")])
-    assert found.says == "a is the same as b, b is the same as c, but not a the same as c"
+    assert found.sentence == "a is the same as b, b is the same as c, but not a the same as c"
 
 
 def test_a_long_contradiction_says_its_ends() -> None:
     names = [f"{number:03}" for number in range(100)]
     decisions = [decision(**{left: "keep", right: "keep"}) for left, right in pairwise(names)]
     [found] = contradictions([*decisions, apart_of([names[-1]], names[0])])
-    assert found.says.startswith("000, …, ")
-    assert found.says.endswith("098 is the same as 099, but not 000 the same as 099")
-    assert found.says.count("is the same as") < 20
+    assert found.sentence.startswith("000, …, ")
+    assert found.sentence.endswith("098 is the same as 099, but not 000 the same as 099")
+    assert found.sentence.count("is the same as") < 20
     assert found.places == set(range(100))
 
 

@@ -16,8 +16,8 @@ from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import ClusterSettings, agreed, remembered
 from indexer.clustering.prune import Pruning, sketch_verification
-from indexer.clustering.relations import Permitted, Reason
 from indexer.clustering.removal import RedundantDocument, Tally
+from indexer.clustering.verdicts import Permitted, Reason
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store
 from indexer.matching.pairing import pairs_of

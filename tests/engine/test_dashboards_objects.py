@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import pytest
 
-from indexer.clustering.noted import UNVERIFIED
+from indexer.clustering.relation_notes import UNVERIFIED
 from indexer.engine.index.copied_beside import COPIED_PROPERTIES
 from indexer.engine.index.files import properties
 from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES

@@ -15,7 +15,7 @@ import pytest
 import indexer
 from indexer.errors import UsageError
 from indexer.ingest.readers.base import ColumnNames
-from indexer.library.given import documents, plain
+from indexer.library.program_documents import documents, plain
 from tests.cli.written import prose
 
 ROWS = [

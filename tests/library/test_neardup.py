@@ -44,7 +44,7 @@ print(*(kind.__module__ for kind in (type(collection), type(match), type(folded)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
     assert done.stderr == ""
     assert done.stdout.split() == [
-        "neardup", "neardup.library.records", "neardup.library.folding", "neardup.stores.base", "neardup.errors",
+        "neardup", "neardup.library.records", "neardup.library.distinct_hits", "neardup.stores.base", "neardup.errors",
     ]  # fmt: skip
 
 

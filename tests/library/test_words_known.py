@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import indexer
-from indexer.clustering.noted import NotedRelations, RepeatingDocument
+from indexer.clustering.relation_notes import NotedRelations, RepeatingDocument
 from indexer.errors import StoreError
 from indexer.matching.lexicons import LEXICON, read_lexicon
 from tests.cli.written import changed, prose

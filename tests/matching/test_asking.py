@@ -11,12 +11,12 @@ import pytest
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.opening import open_store
-from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.lists import read_store
 from indexer.matching.lookups import NearDocument
 from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import LEAN_RULE, default_rule, parse_rule
 from indexer.matching.shorthand import RuleRequest, rule_asked, rule_of
+from indexer.matching.store_schemes import schemes_of, schemes_of_new
 from indexer.model import DEFAULT_MIN_TOKENS, Ref, parse_fingerprint
 from indexer.schemes import registry
 from indexer.stores import Store

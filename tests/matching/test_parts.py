@@ -18,7 +18,7 @@ from indexer.errors import UsageError
 from indexer.library.batch_options import BatchOutput
 from indexer.library.batches import dedupe as batch_dedupe
 from indexer.library.collection import Collection
-from indexer.library.forms import plan_of
+from indexer.library.results import plan_of
 from indexer.matching.lookups import part_label
 from indexer.matching.rule import parse_rule
 from indexer.matching.shorthand import explained

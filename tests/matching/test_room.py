@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from indexer.cli import main
-from indexer.matching import room
-from indexer.matching.room import DOCUMENT_BYTES, LEAN_BYTES, available_memory, remark_on
+from indexer.matching import memory_needed
+from indexer.matching.memory_needed import DOCUMENT_BYTES, LEAN_BYTES, available_memory, remark_on
 from indexer.matching.rule import default_rule, parse_rule
 
 
@@ -48,6 +48,6 @@ def test_commands_say_it_before_they_begin(
     capfd.readouterr()
     assert main([command, "--store", "s.neardup"]) == 0
     assert "of memory" not in capfd.readouterr().err
-    monkeypatch.setattr(room, "available_memory", lambda: DOCUMENT_BYTES - 1)
+    monkeypatch.setattr(memory_needed, "available_memory", lambda: DOCUMENT_BYTES - 1)
     assert main([command, "--store", "s.neardup"]) == 0
     assert "of memory for 1 document," in capfd.readouterr().err.replace("\n", " ")

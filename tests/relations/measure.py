@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.core.text import SIGN_CODES, SignKind
 from indexer.relations import comparing, misreading, wording
 from indexer.relations.comparing import relate

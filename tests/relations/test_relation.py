@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.errors import UsageError
 from indexer.relations.comparing import relate
 from indexer.relations.frame import line_hashes
@@ -263,7 +263,7 @@ def test_a_removal_names_its_relations_and_no_others_go() -> None:
         assert [each for each in WORDS if Permitted.named(word).lets_go(kinds[each])] == [word]
         reason = Permitted.named("identical" if word != "identical" else "noise").loses(kinds[word], "b.txt")
         assert reason
-        assert "beside b.txt" in reason.says
+        assert "beside b.txt" in reason.sentence
     assert Permitted.named(("form", "noise")) == Permitted.named("noise, form")
     for wrong in ("contains", "odd", "", "form,"):
         with pytest.raises(UsageError, match="identical, reflowed, noise"):

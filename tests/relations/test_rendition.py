@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.relations.comparing import relate
 from indexer.relations.relation import COPIES
 from indexer.relations.wording import Wording

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.service.forms import answer_schema, read_form, request_schema
+from indexer.service.schemas import answer_schema, read_form, request_schema
 from indexer.service.verbs import VERBS
 
 _JSON = st.recursive(

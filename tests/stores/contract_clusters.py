@@ -12,7 +12,7 @@ import pytest
 
 from indexer.clustering import clusters
 from indexer.clustering.annotations import repeated_by, stored_clusters, version_of
-from indexer.clustering.deciding import DecidedPruning, keep_decisions
+from indexer.clustering.decision_acts import DecidedPruning, keep_decisions
 from indexer.clustering.memory import remembered
 from indexer.clustering.parts import PartPruning
 from indexer.clustering.placing import miscounted

@@ -19,7 +19,7 @@ from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import radius_of
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
 from indexer.matching.rule import MatchRule

@@ -25,7 +25,7 @@ from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, numbers_in, t
 from indexer.batch.form import column_name
 from indexer.batch.reading import Sketched
 from indexer.batch.texts import BatchTexts
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.errors import ExtractionError
 from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks, chunks_by_size

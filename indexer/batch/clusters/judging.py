@@ -25,7 +25,7 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name
-from indexer.clustering.relations import Permitted, Relations, Verdict, settled
+from indexer.clustering.verdicts import Permitted, Relations, Verdict, verdicts_of
 from indexer.core.sketches import sorted_distinct
 from indexer.core.text import DIGEST_BYTES
 from indexer.errors import ExtractionError
@@ -186,7 +186,7 @@ class _NearRows:
                 lambda place: told_by(digests[place][:_TEXT_DIGEST], digests[place][_BESIDE_DIGEST:]),
             ),
         )
-        found = settled(
+        found = verdicts_of(
             Relations(permitted, texts, lambda place: bool(mails[place])),
             self._of, self._numbers("rank"), self._together,
             lambda one, other: self._similarity(one, other) >= 0, lambda place: not stays[place],
@@ -225,7 +225,7 @@ class _NearRows:
 
 def _evidence(verdict: Verdict[int]) -> str | None:
     if verdict.relation is None:
-        return _plain(verdict.reason.says) if verdict.reason else None
+        return _plain(verdict.reason.sentence) if verdict.reason else None
     return _plain(verdict.relation.evidence) or None
 
 

@@ -36,7 +36,7 @@ from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
 from indexer.batch.spark.session import functions, mapped
 from indexer.batch.texts import BatchTexts
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.core.text import text_digest
 from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged

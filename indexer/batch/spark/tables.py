@@ -30,10 +30,10 @@ from indexer.batch.spark.deciding import by_component, judged, with_texts
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
-from indexer.clustering.relations import Permitted
+from indexer.clustering.verdicts import Permitted
 from indexer.errors import UsageError, shown
 from indexer.extract.base import Limits
-from indexer.matching.kept import schemes_of_new
+from indexer.matching.store_schemes import schemes_of_new
 from indexer.model import DEFAULT_MIN_TOKENS
 
 _FORM = "form"

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import indexer
-from indexer.clustering.deciding import DecidedPruning
-from indexer.clustering.relations import Permitted
+from indexer.clustering.decision_acts import DecidedPruning
+from indexer.clustering.verdicts import Permitted
 from indexer.errors import UsageError
 from indexer.library.opening import open_store
 from indexer.model.decisions import DecidedDocument, Decision
-from indexer.service.forms import read_form
+from indexer.service.schemas import read_form
 from indexer.service.verbs import VERBS
 from tests.cli.written import html, prose
 from tests.engines.annotated import annotate, fill, made, neardup, send, sources

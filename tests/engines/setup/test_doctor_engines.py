@@ -13,7 +13,7 @@ import pytest
 from indexer.engine.index import files
 from indexer.ingest.indexing import store_info
 from indexer.library.opening import open_store
-from indexer.matching.kept import schemes_of_new
+from indexer.matching.store_schemes import schemes_of_new
 from tests import warm
 from tests.engines.servers import Server
 from tests.engines.setup.index_settings import loading

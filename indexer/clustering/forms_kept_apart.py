@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.choosing import Choice
-from indexer.clustering.decided import HeldDecisions
-from indexer.clustering.noted import NotedRelations
-from indexer.clustering.relations import Permitted, Reason, Relations, whole_pages
+from indexer.clustering.held_decisions import HeldDecisions
+from indexer.clustering.relation_notes import NotedRelations
+from indexer.clustering.verdicts import Permitted, Reason, Relations, whole_pages
 from indexer.core.components import Components
 from indexer.errors import UsageError, shown
 from indexer.matching.relating import RelatedTexts
@@ -78,15 +78,15 @@ class FormsApart:
     Each document of a group is compared by its text with the kept one it repeats, or with the first of the group. With
     other facts it is apart, unless it is a copy of another one apart for the same reason; it is compared with a few
     with the same words missing in the first. Unreadable documents stay in place, and so do documents joined by
-    decisions, `held`. A repeat has at least the similarity `least`.
+    `decisions`. A repeat has at least the similarity `least`.
 
     `words` has the relations found in the last cut, of documents to those they repeat, and `count` is the number apart
-    in all. Memory: that of `indexer.clustering.relations.Relations`, and 200 bytes a document of the groups of one cut.
+    in all. Memory: that of `indexer.clustering.verdicts.Relations`, and 200 bytes a document of the groups of one cut.
     """
 
-    def __init__(self, texts: RelatedTexts[Record], held: HeldDecisions, least: float) -> None:
+    def __init__(self, texts: RelatedTexts[Record], decisions: HeldDecisions, least: float) -> None:
         self._relations: Relations[Record] = Relations(_SAME_FACTS, texts)
-        self._held, self._least = held, least
+        self._decisions, self._least = decisions, least
         self.words: dict[Ref, str] = {}
         self.count = 0
 
@@ -148,7 +148,7 @@ class FormsApart:
         return False
 
     def _called_the_same(self, records: Mapping[int, Record], first: dict[int, int]) -> Iterator[tuple[int, int]]:
-        sides = self._held.sides(one.ref for one in records.values()) if self._held else ()
+        sides = self._decisions.sides(one.ref for one in records.values()) if self._decisions else ()
         for place, decided in zip(records, sides, strict=False):
             yield from ((first.setdefault(number, place), place) for number, apart in decided.items() if not apart)
 
@@ -181,7 +181,7 @@ def apart_asked(apart: str | None) -> str | None:
     return "" if apart == "none" else apart
 
 
-def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, least: float) -> FormsApart | None:
+def forms_apart(apart: str, relations: NotedRelations, decisions: HeldDecisions, least: float) -> FormsApart | None:
     """The cutter of groups for the relation to keep `apart`; None for nothing.
 
     Raises UsageError if no texts are read, because facts are in texts.
@@ -190,7 +190,7 @@ def forms_apart(apart: str, relations: NotedRelations, held: HeldDecisions, leas
         return None
     if relations.texts is None:
         raise UsageError("texts have to be read to keep forms apart: leave out --no-relation, or say --apart none")
-    return FormsApart(relations.texts, held, least)
+    return FormsApart(relations.texts, decisions, least)
 
 
 def _parts(documents: Positions, inside: Positions, labels: Components) -> list[Positions]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, repeated_by, similarity_of
 from indexer.clustering.memory import require_remembered
-from indexer.clustering.relations import Reason
 from indexer.clustering.removal import RedundantDocument, Removal
+from indexer.clustering.verdicts import Reason
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.decisions import DecidedDocument, Decision
@@ -37,7 +37,7 @@ _Node = NamedText | int
 class Contradiction:
     """Decisions that can't all hold: a description, and their places among those examined."""
 
-    says: str
+    sentence: str
     places: frozenset[int]
 
 
@@ -195,7 +195,7 @@ class DecidedPruning(Removal):
             kept |= {one.ref for one in seen if one.decided.choice == "keep" and one.stored}
         for each in [*contradictions(decisions), *contradictions(_lasting(decisions, self.store))]:
             for place in each.places:
-                wrong.setdefault(place, each.says)
+                wrong.setdefault(place, each.sentence)
         documents = (
             document
             for place, seen in enumerate(seen_documents(self.store, self._decisions))
@@ -283,11 +283,11 @@ def keep_decisions(store: Store, decisions: Sequence[Decision], *, dry_run: bool
     done, seen_now, known = KeptDecisions(), list[Decision](), {decision.id for decision in store.decisions()}
     for seen in seen_documents(store, decisions):
         gone = (one for one in seen if one.reason and (one.stored or one.decided.choice != "drop"))
-        done.refused += [(one.decided.id, one.reason.says) for one in gone if one.reason]
+        done.refused += [(one.decided.id, one.reason.sentence) for one in gone if one.reason]
         seen_now.append(_as_seen(seen))
     lasting, wrong = _lasting(seen_now, store), set[int]()
     for each in [*contradictions(lasting), *_unlike_choices(seen_now)]:
-        done.contradictions.append(each.says)
+        done.contradictions.append(each.sentence)
         wrong |= each.places
     wanted = {
         one.id: one

@@ -15,7 +15,7 @@ from indexer.library.stores import OpenStore
 from indexer.model import Record, Ref, Sketch
 
 if TYPE_CHECKING:
-    from indexer.clustering.relations import Relations
+    from indexer.clustering.verdicts import Relations
     from indexer.relations.facts import DifferingFact
     from indexer.schemes.base import Positions
     from indexer.stores.base import Store
@@ -63,7 +63,7 @@ class Folding(OpenStore):
         same work in another format or frame. All others stand for themselves, also forms and unreadable ones. Raises
         UsageError for a rule of parts, and for one that compares texts.
         """
-        from indexer.clustering.relations import NOT_VERIFIED
+        from indexer.clustering.verdicts import NOT_VERIFIED
         from indexer.library.making import many_sketches
         from indexer.library.memory import rule_without_store
         from indexer.library.texts import dedupe_sketches
@@ -91,7 +91,7 @@ class Folding(OpenStore):
                 copy = FoldedCopy(place, listed[place][0], float(similarity[place]), verdict.relation.word)
                 folded.append(copy)
             elif verdict and verdict.reason and verdict.reason.kind == NOT_VERIFIED:
-                errors[place] = UsageError(verdict.reason.says)
+                errors[place] = UsageError(verdict.reason.sentence)
         return Rows(
             DistinctHit,
             (
@@ -125,7 +125,7 @@ def _relations(
     renditions: bool,
 ) -> Relations[int]:
     """The relations of hits, by their places among the compared `positions`."""
-    from indexer.clustering.relations import Permitted, Relations
+    from indexer.clustering.verdicts import Permitted, Relations
     from indexer.core.text import text_digest
     from indexer.ingest.rereading import StoredTexts
     from indexer.matching.lexicons import StoredLexicon

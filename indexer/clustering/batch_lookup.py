@@ -24,7 +24,7 @@ _JUDGED_AT_ONCE = 10_000
 _MOST_EQUAL = 3
 
 
-class Recent:
+class BatchDocuments:
     def __init__(self, rule: MatchRule) -> None:
         self._rule = rule
         self._first: dict[SketchIdentity, Ref] = {}
@@ -99,7 +99,7 @@ class BulkJudge:
             take(own)
 
 
-def held_of(asking: Asking) -> SketchIdentity:
+def sketch_identity(asking: Asking) -> SketchIdentity:
     return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
         np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
     )

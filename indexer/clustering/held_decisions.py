@@ -109,14 +109,14 @@ class HeldDecisions:
 class _DecidedNodes:
     """The nodes of documents with decisions, each of one document, with their sides."""
 
-    held: HeldDecisions
+    decisions: HeldDecisions
     sides: Mapping[int, Sides]
     decided: npt.NDArray[np.bool_]
 
     def apart(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
         found = self.decided[left] & self.decided[right]
         for place in np.flatnonzero(found).tolist():
-            found[place] = self.held.conflict(self.sides[int(left[place])], self.sides[int(right[place])])
+            found[place] = self.decisions.conflict(self.sides[int(left[place])], self.sides[int(right[place])])
         return found
 
     def together(self) -> Components:
@@ -154,36 +154,36 @@ class _DecidedNodes:
         units: dict[int, list[int]] = {}
         for node in inside.tolist():
             units.setdefault(int(same[node]), []).append(node)
-        parts: list[_GroupPart] = []
-        # How many of the first parts are all apart from this side of a decision, and stay so.
+        cut_groups: list[_CutGroup] = []
+        # How many of the first groups are all apart from this side of a decision, and stay so.
         blocked: dict[tuple[int, bool], int] = {}
         for nodes in units.values():
             sides = [self.sides[node] for node in nodes if node in self.sides]
             for number, apart in {pair for each in sides for pair in each.items()}:
                 first = blocked.get((number, apart), 0)
-                while first < len(parts) and parts[first].conflicts({number: apart}, self.held):
+                while first < len(cut_groups) and cut_groups[first].conflicts({number: apart}, self.decisions):
                     first += 1
                 blocked[number, apart] = first
             start = max((blocked[pair] for each in sides for pair in each.items()), default=0)
-            fitting = (one for one in islice(parts, start, None) if self._fits(one, nodes[0], sides, comparison))
-            part = next(fitting, None)
-            if part is None:
-                part = _GroupPart(nodes[0], main=not parts)
-                parts.append(part)
+            fitting = (one for one in islice(cut_groups, start, None) if self._fits(one, nodes[0], sides, comparison))
+            made = next(fitting, None)
+            if made is None:
+                made = _CutGroup(nodes[0], main=not cut_groups)
+                cut_groups.append(made)
             for each in sides:
-                part.add(each)
-            labels[nodes] = part.centre
+                made.add(each)
+            labels[nodes] = made.centre
 
-    def _fits(self, part: _GroupPart, node: int, sides: Sequence[Sides], comparison: Comparer) -> bool:
-        if any(part.conflicts(each, self.held) for each in sides):
+    def _fits(self, made: _CutGroup, node: int, sides: Sequence[Sides], comparison: Comparer) -> bool:
+        if any(made.conflicts(each, self.decisions) for each in sides):
             return False
-        if part.main:
+        if made.main:
             return True
-        [near] = comparison.similarities(np.array([part.centre]), np.array([node]))
+        [near] = comparison.similarities(np.array([made.centre]), np.array([node]))
         return bool(near >= comparison.least)
 
 
-class _GroupPart:
+class _CutGroup:
     def __init__(self, centre: int, *, main: bool) -> None:
         self.centre, self.main = centre, main
         self._inside: dict[tuple[int, bool], Sides] = {}
@@ -192,9 +192,9 @@ class _GroupPart:
         for number, apart in sides.items():
             self._inside[number, apart] = {number: apart}
 
-    def conflicts(self, sides: Sides, held: HeldDecisions) -> bool:
+    def conflicts(self, sides: Sides, decisions: HeldDecisions) -> bool:
         return any(
-            held.conflict({number: apart}, self._inside[number, other])
+            decisions.conflict({number: apart}, self._inside[number, other])
             for number, apart in sides.items()
             for other in (False, True)
             if (number, other) in self._inside
@@ -202,20 +202,20 @@ class _GroupPart:
 
 
 def grouped_nodes(
-    held: HeldDecisions,
+    decisions: HeldDecisions,
     nodes: Nodes,
     *,
     reading: Reader | None = None,
     radius: float | None = None,
     threads: int | None = None,
 ) -> tuple[Nodes, Comparer, Groups]:
-    places = held.places(nodes.refs)
+    places = decisions.places(nodes.refs)
     if places:
         nodes = nodes.separated(np.array(sorted(places), dtype=np.int64))
     sides = {int(nodes.node_of[place]): said for place, said in places.items()}
     decided = np.zeros(len(nodes), dtype=np.bool_)
     decided[list(sides)] = True
-    by_people = _DecidedNodes(held, sides, decided)
+    by_people = _DecidedNodes(decisions, sides, decided)
     measured = measured_by(nodes, reading) if reading else None
     comparison = Comparer(nodes.rule, nodes.payloads, measured, by_people.apart if places else None)
     grouped = group(nodes, comparison, radius=radius, threads=threads)

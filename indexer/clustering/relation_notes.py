@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from indexer.clustering.canonical import loses_mail
 from indexer.clustering.memory import LastClustering
-from indexer.clustering.relations import Permitted, Relations
+from indexer.clustering.verdicts import Permitted, Relations
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lexicons import read_lexicon
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
@@ -226,7 +226,7 @@ class NotedRelations:
             if any(lexicon.says(word) != known for word, known in asked.items())
         ]
 
-    def settled(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
+    def by_lexicon(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
         texts = self._by(lexicon)
         beside = [[other, *filter(None, [self._instead.get(record.ref)])] for record, other in pairs]
         texts.prepare([record, *others] for (record, _), others in zip(pairs, beside, strict=True))

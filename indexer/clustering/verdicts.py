@@ -39,10 +39,10 @@ AnyDocument = TypeVar("AnyDocument")
 
 
 class Reason(NamedTuple):
-    """The reason to keep a document: its `kind`, shared by others, and a sentence `says` about this one."""
+    """The reason to keep a document: its `kind`, shared by others, and a `sentence` about this one."""
 
     kind: str
-    says: str
+    sentence: str
 
 
 APART = Reason("called not the same", "somebody called it not the same")
@@ -385,7 +385,7 @@ def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
     return Relations(permitted, texts, lambda record: is_mail(record.source))
 
 
-def settled(
+def verdicts_of(
     relations: Relations[int],
     of: Positions,
     ranks: Positions,

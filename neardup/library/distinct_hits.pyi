@@ -1,0 +1,1 @@
+from indexer.library.distinct_hits import *
