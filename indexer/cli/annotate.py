@@ -88,8 +88,9 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
     store = shlex.quote(done.to or done.store)
     trusted = f"{done.trusted:,} of them not written since the last run, so not read; --all reads them too"
     renewed = f", {done.renewed:,} with the same text, and a new source, title or sketch" if done.renewed else ""
+    done_as = "to annotate" if done.dry_run else "annotated"
     lines = [
-        ("annotated", done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before{renewed}"),
+        (done_as, done.annotated, f"{done.missing:,} new, {done.stale:,} with another text than before{renewed}"),
         ("unchanged", done.unchanged, trusted if done.trusted else ""),
         ("without", done.without or None, "have none of the fields"),
         ("empty", done.empty or None, "no words, so only equal ones match"),

@@ -89,7 +89,7 @@ def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str,
         wait = retry.wait(attempt, None)
         if time.monotonic() + wait > start + limit:
             raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
-        waiting(wait, f"no answer that can be used ({trouble})")
+        waiting(wait, f"no usable answer ({trouble})")
         attempt += 1
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from importlib.metadata import version
 from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.names import side_name
+from indexer.engine.client.names import path_of, side_name
 from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, SIZE_CLASS, is_record
 from indexer.engine.index.mapping import named
 from indexer.engine.index.sketches import BESIDE
 from indexer.engine.setup.pipelines import Pipelines
-from indexer.engine.setup.provision import Provision
+from indexer.engine.setup.provision import COMPONENT, Provision
 from indexer.engine.store.lookup import StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model.findings import Finding
@@ -83,6 +84,7 @@ class ExaminePart(StorePart):
         context = self.context
         context.require_open()
         yield self._mapped()
+        yield from self._rolled_over()
         yield self._piped()
         without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
         if without:
@@ -128,6 +130,29 @@ class ExaminePart(StorePart):
             return Finding("pipelines", "error", trouble, advice)
         says = f"a trial write through {' and '.join(names)} arrives" if names else "none were set up"
         return Finding("pipelines", "ok", says)
+
+    def _rolled_over(self) -> Iterator[Finding]:
+        known = _allowed(lambda: self.client.found(f"/_resolve/index{path_of(self.context.name)}")) or {}
+        for stream in known.get("data_streams", ()):
+            if (template := self._template_of(stream["name"])) and not self._has_fields(template):
+                says = f"the next index of {stream['name']} will lack neardup's fields, so searches with collapse fail"
+                parts = f'"{COMPONENT}" and "{COMPONENT}-minhash"'
+                advice = f"run neardup setup, and add {parts} to composed_of of the index template {template}"
+                yield Finding("template", "warning", says, advice)
+
+    def _template_of(self, stream: str) -> str:
+        listed = (_allowed(lambda: self.client.found("/_index_template")) or {}).get("index_templates", ())
+        fitting = {
+            each["name"]: each["index_template"].get("priority") or 0
+            for each in listed
+            if any(fnmatchcase(stream, pattern) for pattern in each["index_template"]["index_patterns"])
+        }
+        return max(fitting, key=lambda name: fitting[name], default="")
+
+    def _has_fields(self, template: str) -> bool:
+        path = f"/_index_template/_simulate{path_of(template)}"
+        made = _allowed(lambda: self.client.request("POST", path))
+        return not made or ROOT in made["template"].get("mappings", {}).get("properties", {})
 
     def _mapped(self) -> Finding:
         context, advice = self.context, "run neardup setup"

@@ -153,3 +153,27 @@ def test_the_fields_of_schemes_too(server: Server, index_name: str, alias: str, 
     with open_search_store(f"{server.url}/{alias}") as store:
         assert [each.value for each in put(store, sketched)] == ["created"]
         assert fields(server, f"{index_name}-2") == fields(server, f"{index_name}-1")
+
+
+def test_doctor_warns_of_a_data_stream_whose_next_index_lacks_the_fields(
+    server: Server, index_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, template = f"{server.url}/{index_name}", f"/_index_template/{index_name}"
+    made: dict[str, Any] = {"index_patterns": [index_name], "data_stream": {}, "template": {"mappings": OWNERS}}
+    assert "error" not in server.request("PUT", template, made)
+    text = {"@timestamp": "2026-03-01T10:00:00Z", "body": prose(1)}
+    assert "error" not in server.request("POST", f"/{index_name}/_doc?refresh=true", text)
+    assert annotated.annotate(url, "--field", "body")["annotated"] == 1
+
+    def said(code: int) -> str:
+        capsys.readouterr()
+        assert main(["doctor", "--store", url]) == code
+        return capsys.readouterr().out
+
+    warning = f"the next index of {index_name} will lack neardup's fields"
+    assert warning in said(7)
+    assert main(["setup", "--store", url]) == 0
+    server.request("PUT", template, {**made, "composed_of": ["neardup", "neardup-minhash"]})
+    assert warning not in said(0)
+    server.request("POST", f"/{index_name}/_rollover")
+    said(0)
