@@ -1,4 +1,4 @@
-"""The package under the name that people import: `neardup.X` is `indexer.X`, for public names and submodules.
+"""The package under its public name: `neardup.X` is `indexer.X`, for public names and submodules.
 
 >>> import neardup
 >>> found = neardup.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot  water on the tea"])
@@ -87,7 +87,7 @@ class _SameModules(MetaPathFinder, Loader):
 
 
 def _is_public(name: str) -> bool:
-    """True for a module that the pages name, which has a stub, and for the home of a name of this package."""
+    """True for a module with a stub, as the pages name them, and for the home of a name of this package."""
     stub = Path(__file__).parent.joinpath(*name.split(".")[1:])
     is_home = any(home.startswith(f"{name}:") for home in indexer._HOMES.values())
     return is_home or stub.with_suffix(".pyi").exists() or (stub / "__init__.pyi").exists()

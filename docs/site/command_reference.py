@@ -1,6 +1,6 @@
-"""The command as docs/reference/commands.md shows it: mkdocs-click leaves out what stands below the options.
+"""The command as docs/reference/commands.md shows it: mkdocs-click leaves out the text below the options.
 
-That is where the examples are, so here each command's description is followed by them, as Markdown.
+So the examples follow each command's description here, as Markdown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"([\\*_<>\[\]#|])")
 
 
 def _described(command: click.Command) -> click.Command:
-    """A copy whose description has its epilog too, and so have its commands."""
+    """A copy with the epilog in its description, and in those of its commands."""
     shown = copy.copy(command)
     texts = (inspect.cleandoc(each or "") for each in (command.help, command.epilog))
     shown.help = "\n\n".join(_markdown("\n\n".join(texts)))
@@ -29,7 +29,7 @@ def _described(command: click.Command) -> click.Command:
 
 
 def _markdown(text: str) -> Iterator[str]:
-    """The paragraphs of a help text; of one that begins with \\b the lines below its heading stay as they are."""
+    """The paragraphs of a help text; after \\b the lines below its heading stay as they are."""
     for paragraph in re.split(r"\n\s*\n", text):
         if not paragraph.startswith("\b"):
             yield _SPECIAL.sub(r"\\\1", paragraph)

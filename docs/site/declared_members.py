@@ -1,4 +1,4 @@
-"""The meanings of results and options, which stand beside the types in the code, as the list in the docstrings."""
+"""The meanings of results and options, as a list in the docstrings; in the code they stand beside the types."""
 
 from __future__ import annotations
 

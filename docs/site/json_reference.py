@@ -1,4 +1,4 @@
-"""The sections of docs/reference/json.md on answers that are declared, made from their declarations.
+"""The sections of docs/reference/json.md on answers, made from their declarations.
 
 `python docs/site/json_reference.py` writes them into the page; tests/cli/test_json_reference.py compares.
 """
@@ -22,7 +22,7 @@ _WHOLE = f"the members of [a stored document](#{RECORD.lower().replace(' ', '-')
 
 
 def declared_sections() -> dict[str, str]:
-    """The text below each heading of the page, for what is declared."""
+    """The text below each heading of the page, from the declarations."""
     found = {RECORD: _section(Described, whole=True)}
     for name, command in _commands(cli):
         if isinstance(command, Answering) and name != "show":

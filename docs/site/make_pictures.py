@@ -28,7 +28,7 @@ WIDTH, HEIGHT = 1180, 1500
 
 
 def sections() -> Iterator[tuple[str, str]]:
-    """Heading and text of every section that is long enough to have a fingerprint that says something."""
+    """Heading and text of each section long enough for a useful fingerprint."""
     for page in PAGES:
         text = re.sub(r"```.*?```", "", (DOCS.parent / page).read_text("utf-8"), flags=re.DOTALL)
         for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
@@ -61,7 +61,7 @@ def edited(body: str, every: int) -> str:
 
 
 def write_collection(folder: Path) -> None:
-    """Three editions: not every page is in every one, the later ones have changes, and some files can't be compared."""
+    """Three editions: some lack pages, later ones have changes, and some files can't be compared."""
     for name in ("2023", "2024", "2025"):
         (folder / name).mkdir(parents=True)
     for number, (heading, body) in enumerate(sections()):

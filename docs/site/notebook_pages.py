@@ -18,7 +18,7 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 def executed(path: Path) -> Any:
-    """A notebook with the outputs that it has now; nbclient's CellExecutionError where a cell fails."""
+    """A notebook with new outputs. Raises nbclient's CellExecutionError if a cell fails."""
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)

@@ -1,4 +1,4 @@
-"""What mkdocs.yml can't say: pages that lie outside docs/, and links that are written for the repository.
+"""Pages outside docs/, and links written for the repository; mkdocs.yml has no words for either.
 
 A page of the site is a file of the repository, and its links lead from file to file there. Here they are turned into
 links from page to page.
@@ -34,12 +34,12 @@ _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
 def on_startup(**_: Any) -> None:
-    """Let what stands beside this file be found."""
+    """Let the modules beside this file be found."""
     sys.path.insert(0, str(Path(__file__).parent))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the files that lie outside docs/, and the pages of notebooks."""
+    """Add the files outside docs/, and the pages of notebooks."""
     import notebook_pages
 
     for file, place in OUTSIDE.items():
@@ -53,7 +53,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
-    """Call the modules of the reference by the name that people import, also where the code says `indexer`."""
+    """Call the modules of the reference `neardup`, also if the code says `indexer`."""
     return (
         re.sub(r"\bindexer\.(?=[a-z_]+\.?\w)", "neardup.", html) if page.file.src_uri == "reference/python.md" else html
     )

@@ -31,7 +31,7 @@ from indexer.ingest.sources import Selection, Sources
 from indexer.schemes.base import Positions
 
 _TOGETHER, _BYTES = 512, 64 << 20
-_OTHER = "what it was made of no longer holds the text that was sketched"
+_OTHER = "its source no longer holds the sketched text"
 
 
 @dataclass(frozen=True)

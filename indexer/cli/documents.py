@@ -138,7 +138,7 @@ class Copying:
 
 # What decides what is deleted stands on the command line alone.
 copy_options = Group(
-    Copying, remove_option("Of what is near delete", goes_with=["similarity", "match"], not_with=["verify=sketch"])
+    Copying, remove_option("Of near documents, delete", goes_with=["similarity", "match"], not_with=["verify=sketch"])
 )
 
 
@@ -364,7 +364,7 @@ changed ones. Ends with exit code 7 for a warning or an error, 3 or 4 if the sto
 @options(store_option, json_option)
 def doctor(
     *, store: str,
-    texts: Annotated[bool, Option("Also read every document again, and find those that have changed.")],
+    texts: Annotated[bool, Option("Also read every document again, and name the changed ones.")],
     json: bool,
 ) -> int:  # fmt: skip
     """Find what is wrong with a store, or soon will be; nothing is changed."""

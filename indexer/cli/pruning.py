@@ -62,7 +62,7 @@ prune_options = Group(PruneOptions, removal_options)
     epilog="""
 \b
 Examples:
-  neardup prune --dry-run   list what repeats another document
+  neardup prune --dry-run   list documents that repeat another one
   neardup prune             mark it: annotation duplicate_of
   neardup prune --delete    delete it, after asking
   neardup prune --remove identical --delete

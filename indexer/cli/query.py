@@ -70,7 +70,7 @@ def compare(
     fields(
         [
             ("near", f"{'yes' if made.near else 'no'}, by {rule.in_words}"),
-            *([("identical", "yes, but for case and white space")] if made.identical else []),
+            *([("identical", "yes, except for case and white space")] if made.identical else []),
             ("relation", relation_shown(made)),
             ("time", order_shown(made)),
             ("shares", _shares(made)),

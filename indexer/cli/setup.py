@@ -25,7 +25,7 @@ pipeline_options = Group(PipelineOptions, title="Ingest pipelines")
 class Mode:
     """The mode of `neardup setup`: set-up, removal or repair, for real or as a rehearsal."""
 
-    dry_run: Annotated[bool, Option("Print the exact requests, and send only those that change nothing.")] = False
+    dry_run: Annotated[bool, Option("Print the exact requests, and send only requests without changes.")] = False
     remove: Annotated[bool, Option("Remove everything of neardup's.", typed=True)] = False
     yes: Annotated[bool, Option("With --remove: don't ask for confirmation.", goes_with=["remove"], typed=True)] = False
     repair: Annotated[bool, Option("Only restore the settings left behind by a killed `neardup index "

@@ -113,7 +113,7 @@ def _decisions(clusters: Any, field: str, each_is: str) -> list[Decision]:
         place = f"{each_is} {number}"
         documents = _fields(each, _CLUSTER, place)["documents"]
         if not isinstance(documents, list) or not documents:
-            raise UsageError(f"{place}: documents must be a list that is not empty")
+            raise UsageError(f"{place}: documents must be a list with an entry")
         count += len(documents)
         if count > MOST_DOCUMENTS:
             raise UsageError(f"a file decides on at most {counted(MOST_DOCUMENTS, 'document')}; use several files")

@@ -36,11 +36,11 @@ _READ = 64
 _HELD = 64_000_000
 
 _GOING = Reason(
-    "the text stands only in documents that go",
-    "the document that may hold it goes itself; prune that one first",
+    "its text stands in removed documents only",
+    "the longer document goes itself; prune it first",
 )
 _MAIL = Reason("a mail inside another document", "its sender, recipients and date would be lost")
-_GONE = Reason("the longer document has changed", "the document that holds it is gone or has changed")
+_GONE = Reason("the longer document has changed", "the longer document is gone or has changed")
 
 
 class _PartOrWhole(NamedTuple):
@@ -96,9 +96,7 @@ class PartPruning(Removal):
 
     def remark(self) -> str:
         if self._unread and not self._read:
-            return (
-                f"none of the texts that have to be compared could be read, and so nothing is removed: {self._unread}"
-            )
+            return f"no text to compare could be read, so nothing is removed: {self._unread}"
         short = self.store.stats().short
         return f"{counted(short, 'document')} not looked for: too few words that are no numbers" if short else ""
 
@@ -315,7 +313,7 @@ def _why_kept(unsure: _DistinctText | None, name: str, *, every: bool) -> Reason
 def _folded(text: str, record: Record) -> bytes | ExtractionError:
     folded = folded_text(text)
     if record.text_digest and digest_of_folded(folded).hex() != record.text_digest:
-        return ExtractionError("unreadable", "it no longer holds the text that was indexed")
+        return ExtractionError("unreadable", "it no longer holds the indexed text")
     return folded
 
 

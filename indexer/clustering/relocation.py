@@ -140,9 +140,9 @@ class Relocation:
         kept = self._whole_file(beside, f"{beside.ref.id}, which is kept,")[:2] if beside else None
         if self._link:
             if kept is None or kept[1] != data:
-                raise FileActError("its bytes differ from those of the kept file; only identical files are linked")
+                raise FileActError("its bytes differ from the kept file's; only identical files are linked")
             if os.path.samefile(path, kept[0]):
-                raise FileActError("it is one file with the one that is kept")
+                raise FileActError("it and the kept file are one file")
         target = kept[0] if self._link and kept else target_of(path, self._folder, self._base)
         if not self._link:
             own = _number(status)

@@ -205,9 +205,7 @@ class HammingIndex:
         try:
             return cls._mapped(source, json.loads(text), len(MAGIC) + 8 + length)
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise StoreError(
-                f"{source}: is not an index that this version reads, or is damaged; save it again"
-            ) from error
+            raise StoreError(f"{source}: is damaged, or no index of this version; save it again") from error
 
     @classmethod
     def _mapped(cls, path: Path, header: dict[str, Any], start: int) -> HammingIndex:

@@ -113,7 +113,7 @@ def _by_ending() -> Mapping[str, BroughtFormat]:
         made = _loaded(name)
         for ending in made.endings:
             if ending in found:
-                raise UsageError(f"files that end in {ending} are read by two plug-ins: {found[ending]}, {made}")
+                raise UsageError(f"files ending in {ending} are read by two plug-ins: {found[ending]}, {made}")
             found[ending] = made
     return found
 

@@ -31,9 +31,9 @@ def extract_image(data: bytes, reader: PageReader | None) -> Document:
         many = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
         pages = {number: partial(of_image, image, number) for number in range(many)}
     except UnidentifiedImageError:
-        raise ExtractionError("malformed", "not an image that Pillow reads") from None
+        raise ExtractionError("malformed", "not an image, says Pillow") from None
     except (OSError, SyntaxError, ValueError) as error:
-        raise ExtractionError("malformed", f"not an image that Pillow reads: {error}") from None
+        raise ExtractionError("malformed", f"not an image, says Pillow: {error}") from None
     found = reader.read(pages)
     if not found:
         raise reader.failure(len(pages))

@@ -186,10 +186,10 @@ def _read(data: bytes) -> tuple[bytes, Format, str, PartsLeftOut]:
         body = parts.body(mail)
         words, kind, quoted = words_of_mail(mail, body, parts.attached)
     except (NotImplementedError, RecursionError) as error:
-        raise ExtractionError("unsupported", f"a mail that can't be read: {error}") from None
+        raise ExtractionError("unsupported", f"unreadable as a mail: {error}") from None
     except Exception as error:
         # The parser of the standard library raises whatever it likes on damaged mails.
-        raise ExtractionError("malformed", f"a mail that can't be read: {type(error).__name__}: {error}") from None
+        raise ExtractionError("malformed", f"unreadable as a mail: {type(error).__name__}: {error}") from None
     return (words, kind, field_of(mail, "Subject"), quoted) if body and words else (data, "text", "", ())
 
 

@@ -213,7 +213,7 @@ def _read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[s
     except pypdfium2.PdfiumError as error:
         if error.err_code == _PASSWORD_ERROR:
             raise ExtractionError("encrypted", "an empty password does not open it") from None
-        raise ExtractionError("malformed", f"not a PDF that pdfium reads: {error}") from None
+        raise ExtractionError("malformed", f"not a PDF, says pdfium: {error}") from None
     failed: list[int] = []
     comments = dict[tuple[str, str], None]()
 

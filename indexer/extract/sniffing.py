@@ -20,7 +20,7 @@ _PIECE = 1024
 
 # Names of formats that a user may expect to be read; the message is better with them.
 _MAGIC = (
-    (_ZIP, "a ZIP archive, or a document of no known kind that is one"),
+    (_ZIP, "a ZIP archive, or a document of an unknown kind in one"),
     (b"\xd0\xcf\x11\xe0", "a compound file, as old Microsoft Office documents are, of no known kind"),
     (b"%!PS", "a PostScript document"),
     (b"GIF8", "a GIF image"),
@@ -118,7 +118,7 @@ def sniff(data: bytes, name: str = "") -> Format:
         raise ExtractionError(
             "unsupported",
             "this is a mail, whose headers and encoded parts would count as words: neardup index and Collection.index "
-            "read mails; to read it as it is, give the format: --format text",
+            "read mails; to read it as text, give --format text",
         )
     if named == "pdf":
         return "pdf" if data.strip() else "text"

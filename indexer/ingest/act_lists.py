@@ -73,7 +73,7 @@ def acts_backwards(path: str | os.PathLike[str]) -> Iterator[FileAct]:
                 end += len(line)
                 _checked(line, name, len(starts))
             if not starts or len(line) == _LONGEST_LINE:
-                raise UsageError(f"{name}:{len(starts) + 1}: no list of acts that neardup has written")
+                raise UsageError(f"{name}:{len(starts) + 1}: no list of acts by neardup")
             for number in range(len(starts), 1, -1):
                 file.seek(starts[number - 1])
                 yield FileAct(**_checked(file.readline(_LONGEST_LINE), name, number))
@@ -90,7 +90,7 @@ def _checked(line: bytes, name: str, number: int) -> dict[str, Any]:
         elif value != FORM:
             raise ValueError("the first line is another one")
     except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"{name}:{number}: no list of acts that neardup has written: {error}") from None
+        raise UsageError(f"{name}:{number}: no list of acts by neardup: {error}") from None
     return value
 
 
@@ -101,4 +101,4 @@ def _require_act(value: dict[str, Any]) -> None:
         if type(held) is not kind:
             raise ValueError(f"{name} is no {kind.__name__}")
     if act.act not in ("move", "hard", "symbolic") or not os.path.isabs(act.path) or not os.path.isabs(act.target):
-        raise ValueError("an act of another kind, or a path that is not absolute")
+        raise ValueError("an act of another kind, or a relative path")

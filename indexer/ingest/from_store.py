@@ -116,7 +116,7 @@ def file_of(record: Record) -> Input | Rejected:
     if os.path.isabs(source):
         return Input(name, source, path_of_printable(source))
     address = "://" in source[:20]
-    why = "the document came from an address" if address else "the document came from no file that the store knows"
+    why = "the document came from an address" if address else "the store knows no file for the document"
     return Rejected(name, source, "unreadable", f"{why}, and its text is not kept")
 
 

@@ -328,7 +328,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         if replaces and known != pending.digest and not given.again:
             self.summary.same_id += 1
             if len(self.summary.same_ids) < _MOST_NAMED:
-                self.summary.same_ids.append(f"{pending.ref.id}: {given.place_in_file} in place of {place}")
+                self.summary.same_ids.append(f"{pending.ref.id}: {given.place_in_file} instead of {place}")
 
     def _reused(self, pending: PendingInput, twin: Record) -> list[tuple[PendingInput, Record]]:
         self.summary.reused += 1

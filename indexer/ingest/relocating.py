@@ -203,9 +203,9 @@ def _link(act: FileAct) -> None:
         else:
             os.symlink(os.path.relpath(act.target, os.path.dirname(act.path)), spare)
         if not has_bytes(act.target, act.sha256):
-            raise FileActError("the file that is kept has changed at this moment")
+            raise FileActError("the kept file has changed at this moment")
         if os.path.samefile(act.path, act.target):
-            raise FileActError("it is one file with the one that is kept")
+            raise FileActError("it and the kept file are one file")
         os.replace(spare, act.path)
     _sync(os.path.dirname(act.path))
 
@@ -279,7 +279,7 @@ def _unlink(act: FileAct, dry_run: bool) -> bool:
     if not _is_link(act):
         if has_bytes(act.path, act.sha256):
             return False
-        raise FileActError("it is no longer the link that was made, so it is left as it is")
+        raise FileActError("it is no longer the same link, so it is left as it is")
     if not has_bytes(act.target, act.sha256):
         raise FileActError(f"{act.target} has changed since the link was made, so the link is left")
     if not dry_run:

@@ -89,7 +89,7 @@ class StoredTexts:
         try:
             for record, part in self._in_file(container).read(records):
                 del waiting[id(record)]
-                gone = Rejected(record.ref.id, container, CHANGED, "the file no longer holds the text that was indexed")
+                gone = Rejected(record.ref.id, container, CHANGED, "the file no longer holds the indexed text")
                 yield record, part or gone
         except UnreadableError as error:
             for record in waiting.values():
@@ -177,7 +177,7 @@ def _as_indexed(record: Record, document: Document) -> Document | ExtractionErro
     now = simhash.fingerprint(document.text)
     if (now and now.value) == (record.fingerprint and record.fingerprint.value):
         return document
-    said = "the file no longer holds the text that was indexed"
+    said = "the file no longer holds the indexed text"
     if named_again(record.extractor) and document.extractor != record.extractor:
         said = f"it was read by {record.extractor}, and {document.extractor} reads another text"
     return ExtractionError(_UNREADABLE, said)

@@ -120,7 +120,7 @@ class _Address:
             place = urlsplit(url)
             _ = place.port
         except ValueError:
-            raise UsageError("the URL for alerts names no host and port that can be used") from None
+            raise UsageError("the URL for alerts has no valid host and port") from None
         # Whoever knows the path of a chat's hook can write there.
         self.name = shown_name(f"{place.scheme}://{place.netloc}")
         if place.username or place.password or not place.hostname:

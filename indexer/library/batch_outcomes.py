@@ -97,7 +97,7 @@ class BatchClustered(ByTexts):
     bound: Annotated[float | None, "The greatest distance of two documents in a cluster; null for twice the rule's"]
     canonical: Annotated[str, "The rule for canonical documents"]
     similarity: Annotated[float, "The least similarity (0 to 1) of the rule"]
-    by_hash_alone: Annotated[bool, "True if a simhash alone decides what is near"]
+    by_hash_alone: Annotated[bool, "True if a simhash alone decides which documents are near"]
     verify: Annotated[str, 'The basis of the removal: "text", or "sketch"']
     documents: Annotated[int, "The documents that count"]
     replaced: Annotated[int, "Documents replaced by a later one with the same id"]

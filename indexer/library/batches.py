@@ -80,7 +80,7 @@ def sketch(
     """
     _require_files(paths, walk)
     if running.on_spark and task != (1, 1):
-        raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")
+        raise UsageError("--task shares the work by hand; --run-on spark has tasks of its own")
     sources = _sources(paths, out, walk, extraction, list(walk.listed()))
     rejected: list[Rejected] = []
     parts = parts_of(sources, rejected.append)
@@ -241,7 +241,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     )  # fmt: skip
     if rule.by_hash_alone and permitted is None and not unverified:
         raise UsageError(
-            f"{rule}: alone also calls documents near that share nothing but their language; verify by their texts, "
+            f"{rule}: alone also calls unrelated documents of one language near; verify by their texts, "
             "take a verified rule, or say --unverified"
         )
     sources, written = _sources(paths, batch, walk, extraction, listed), replace(_output(output), jobs=made.jobs)

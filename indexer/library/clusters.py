@@ -108,7 +108,7 @@ class Clusters(OpenStore):
         dates = None if rule.time or rule.kind == "field" or not clustered else self.store.date_fields()
         if dates is not None:
             named = f"; --time-field goes by a date of yours: {', '.join(dates[:5])}" if dates else ""
-            self.tell(f"the earliest document of a cluster is the one that annotate met first{named}")
+            self.tell(f"the earliest document of a cluster is the first that annotate met{named}")
 
     def history(self, id: str, *, changes: bool = True, time_field: str | None = None) -> History:  # noqa: A002
         """The versions of a document in its cluster, in their order in time, with the changes between them.
@@ -228,7 +228,7 @@ class Clusters(OpenStore):
             self.tell(remark, level="warning")
         if removal.outdated:
             stays = counted(removal.outdated, "document stays", "documents stay")
-            self.tell(f"{stays}: the document itself, or the one that it repeats, {OUTDATED}", level="warning")
+            self.tell(f"{stays}: the document itself, or the document it repeats, {OUTDATED}", level="warning")
 
     def evaluate(  # noqa: PLR0913 - they are options of the command
         self,

@@ -99,7 +99,7 @@ def _sketches(store: Store) -> Finding:
     names = [family_of(scheme) for scheme in kind_named(store.info.kind).schemes]
     wanting = [name for name in names if all(scheme.name != name for scheme in store.info.schemes)]
     if wanting:
-        says = f"the store keeps no sketch by {wanting[0]}, so that a simhash alone decides what is near"
+        says = f"the store keeps no sketch by {wanting[0]}, so a simhash alone decides which documents are near"
         return Finding("sketches", "warning", says, f"add it: index or annotate again with --scheme {wanting[0]}")
     rule = default_rule(store)
     lacking = rule.lacking(store.lacking(list(rule.schemes)))
@@ -114,7 +114,7 @@ def _sketches(store: Store) -> Finding:
         return Finding(
             "sketches", "warning", says, "index or annotate them again, with --to where an index is not yours"
         )
-    return Finding("sketches", "ok", f"every document that has words has one by {' and '.join(others)}")
+    return Finding("sketches", "ok", f"every document with words has one by {' and '.join(others)}")
 
 
 def _clusters(store: Store) -> Iterator[Finding]:

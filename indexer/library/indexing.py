@@ -254,7 +254,7 @@ def arrivals(
     coming.close()
     if coming.counts.outdated:
         stored = counted(coming.counts.outdated, "document was stored", "documents were stored")
-        tell(f"{stored}: the one that it repeats {OUTDATED}", level="warning")
+        tell(f"{stored}: the document it repeats {OUTDATED}", level="warning")
 
 
 @contextmanager

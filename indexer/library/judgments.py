@@ -103,7 +103,7 @@ def _sentences(done: JudgedRule, rule: MatchRule, fits: JudgedShare | None) -> I
     if done.judged < done.needed:
         yield f"too few to say how many of these are right: judge {counted(done.needed, 'document')} of the sample"
         return
-    for name, which in (("all", "all"), ("copies", "those that say the same")):
+    for name, which in (("all", "all"), ("copies", "the copies")):
         whole = [each for each in done.shares if each.of == name and each.documents][-1:]
         yield from (f"of {which}, {counted(each.documents, 'document')}, {_interval(each)}" for each in whole)
     if fits is None:

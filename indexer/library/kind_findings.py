@@ -82,4 +82,4 @@ def kind_found(store: Store) -> Finding:
     if fits := better_kind(store):
         advice = f"index or annotate them into a new store with --kind {fits.kind}"
         return Finding("kind", "warning", f"made for {store.info.kind}; {fits.says}", advice)
-    return Finding("kind", "ok", f"made for {store.info.kind}; none that fits better is known")
+    return Finding("kind", "ok", f"made for {store.info.kind}; no better kind is known")

@@ -54,7 +54,7 @@ def relocate(
 ) -> Relocations:
     """Move or link the files of the documents of a removal; see `neardup.library.clusters.Clusters.relocate`."""
     if (move_to is None) == (link is None):
-        raise UsageError("give a folder to move files to, or the kind of link that takes their place")
+        raise UsageError("give a folder to move files to, or a kind of link")
     relocation = Relocation(removal, folder=os.fspath(move_to) if move_to is not None else "", link=link)
     if dry_run:
         return _answer([_row(one) for one in relocation.planned()], "", 0, dry_run=True)

@@ -186,5 +186,5 @@ def _note(answered: Answered) -> str:
         return f"the nearest {shown:,} of {answer.total:,}"
     if question.is_short(answer.rule.least_words):
         few = f"fewer than {counted(answer.rule.least_words, 'word')}"
-        return f"{question.name} has {few}, so that it may match by chance, or miss"
+        return f"{question.name} has {few}, so it may match by chance, or miss"
     return "" if shown else f"nothing is near by {answer.rule.in_words}"

@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
         raise StoreError(f"{os.fspath(path)}: the index can't be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile, NeardupError) as error:
         raise StoreError(
-            f"{os.fspath(path)}: is not an index that this version reads, or is damaged; save it again ({error})"
+            f"{os.fspath(path)}: is damaged, or no index of this version; save it again ({error})"
         ) from error
 
 

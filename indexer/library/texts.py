@@ -211,7 +211,7 @@ def pairs_of(
     number of processors. Memory: the sketches, about 300 bytes a text, and the pairs. Raises UsageError.
     """
     if isinstance(texts, Store):
-        raise UsageError("pairs_of() takes texts: indexer.open(...).pairs() lists those of a store")
+        raise UsageError("pairs_of() takes texts: neardup.open(...).pairs() lists those of a store")
     rule = rule_without_store(match)
     nodes = nodes_of(rule, _batches(all_sketches(given_texts(texts), rule.schemes, threads), rule))
     pairs = document_pairs(nodes, Comparer(rule, nodes.payloads), collapse=collapse, threads=threads)

@@ -34,7 +34,7 @@ def save(rows: Iterable[Row], kind: type[Row], path: str | os.PathLike[str], for
     """
     ending = form or Path(path).suffix[1:].lower()
     if ending not in FORMATS:
-        raise UsageError(f"{os.fspath(path)}: name a file that ends in {', '.join(f'.{each}' for each in FORMATS)}")
+        raise UsageError(f"{os.fspath(path)}: the file name must end in {', '.join(f'.{each}' for each in FORMATS)}")
     with _target(os.fspath(path), binary=ending == "parquet") as file:
         return write(rows, kind, file, ending)
 

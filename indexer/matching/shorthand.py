@@ -120,9 +120,9 @@ def explained(rule: MatchRule) -> list[str]:
     if rule.verifier:
         lines.append(f"verified by {rule.verifier}: {_verified(rule.verifier)}")
     if rule.of_parts:
-        lines.append("finds parts: what is near may hold much else, so nothing is removed by this rule")
+        lines.append("finds parts: a near document may hold much else, so nothing is removed by this rule")
     if rule.by_hash_alone:
-        lines.append("not verified: a simhash alone also calls documents near that share nothing but their language")
+        lines.append("not verified: a simhash alone also calls unrelated documents of one language near")
     return lines
 
 

@@ -349,7 +349,7 @@ def report_markdown(report: ReportContents) -> str:
         [(row.label, f"{row.documents:,}") for row in numbers.similarities],
     )
     lines += _md_table(
-        "Relation of what is near to what stays",
+        "Relation of near documents to the one that stays",
         ("relation", "documents"),
         [(row.relation or "not known", f"{row.documents:,}") for row in numbers.relations],
     )

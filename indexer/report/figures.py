@@ -65,9 +65,9 @@ class ReportFigures:
     documents: Annotated[int, "The documents of the store"]
     bytes: Annotated[int, "Their size"]
     repeating: Annotated[Amount, "Documents that repeat another one: all near a kept one"]
-    could_go: Annotated[Amount, "Those that could go without loss; neardup prune --dry-run names them"]
-    same_work: Annotated[Amount, "Those that are the same work in another format or frame"]
-    differ: Annotated[Amount, "Those that differ: forms, reworded or corrected texts"]
+    could_go: Annotated[Amount, "Of these, documents that could go without loss; neardup prune --dry-run names them"]
+    same_work: Annotated[Amount, "Of these, the same work in another format or frame"]
+    differ: Annotated[Amount, "Of these, different texts: forms, reworded or corrected texts"]
     undecided: Annotated[Amount, "Those without a readable text, which stay"]
     not_compared: Annotated[int, "Documents compared with none"]
     left_out: Annotated[tuple[LeftOut, ...], "The documents not compared, by reason; `not_compared` counts neither "

@@ -25,9 +25,9 @@ from indexer.text.visible import beginning, printable
 
 # What is said of each relation beside its name.
 RELATIONS = {
-    "identical": "equal but for case and white space",
+    "identical": "equal except for case and white space",
     "reflowed": "all sentences are equal and in order: other lines, hyphens or frame",
-    "noise": "all sentences are equal but for misread words",
+    "noise": "all sentences are equal, except for misread words",
     "rendition": "one work in another format, or in another frame on each side",
     "form": "a fact is replaced: a number, a date, a code, a name, a negation",
     "reworded": "another word is replaced, moved or inserted in a sentence",

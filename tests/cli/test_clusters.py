@@ -322,7 +322,7 @@ def test_only_what_is_identical_is_deleted(neardup: Neardup) -> None:
     assert labels == {"b.txt": "identical", "c.txt": "near"}
     assert "identical" in neardup("compare", "id:a.txt", "b.txt").out
     assert neardup("compare", "a.txt", "c.txt", "--json").json["identical"] is False
-    assert "yes, but for case" not in neardup("compare", "a.txt", "c.txt").out
+    assert "yes, except for case" not in neardup("compare", "a.txt", "c.txt").out
     neardup("prune", "--remove", "identical", "--delete", "--yes")
     left = set(contents(neardup)[0])
     assert "c.txt" in left

@@ -144,9 +144,9 @@ def test_rows_that_make_way_for_others_of_their_id_are_named(neardup: Neardup) -
     for _ in range(2):
         done = neardup("index", "a.csv", "b.csv", "same.jsonl", "--json").json
         assert done["same_id"] == 12
-        assert done["same_ids"] == [f"{row}: {b}:{row} in place of {a}:{row}" for row in range(1, 11)]
+        assert done["same_ids"] == [f"{row}: {b}:{row} instead of {a}:{row}" for row in range(1, 11)]
     said = neardup("index", "a.csv").out
-    assert f"same id              12  another one took their place: 1: {a}:1 in place of {b}; 2: " in said
+    assert f"same id              12  another one took their place: 1: {a}:1 instead of {b}; 2: " in said
     # A file that is another one now, or stands elsewhere, has its own documents.
     a.write_text(table("three"))
     assert "same id" not in neardup("index", "a.csv").out
@@ -155,7 +155,7 @@ def test_rows_that_make_way_for_others_of_their_id_are_named(neardup: Neardup) -
     # Of one file, too.
     write(neardup.folder, {"d.csv": table("five") + "1,other\n"})
     done = neardup("index", "d.csv", "--json", "--store", "d.neardup").json
-    assert done["same_ids"] == [f"1: {neardup.folder}/d.csv:13 in place of {neardup.folder}/d.csv:1"]
+    assert done["same_ids"] == [f"1: {neardup.folder}/d.csv:13 instead of {neardup.folder}/d.csv:1"]
 
 
 def test_ids_from_content(neardup: Neardup) -> None:

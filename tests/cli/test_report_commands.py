@@ -35,7 +35,7 @@ def test_a_document_that_changed_since_is_not_shown(clustered: Neardup) -> None:
     write(clustered.folder, {"docs/near.txt": prose(9)})
     clustered("report", "-o", "r.html")
     page = (clustered.folder / "r.html").read_text("utf-8")
-    assert "no longer holds the text" in page
+    assert "no longer holds the indexed text" in page
     assert "also</" not in page
 
 

@@ -99,7 +99,7 @@ def test_anything_else_is_refused(value: object) -> None:
         ({"form": "neardup decisions 2"}, 'must be "neardup decisions 1"'),
         ({"rule": "minhash@0.1"}, "the file: unknown field 'rule'"),
         ({"clusters": {}}, "clusters: must be a list"),
-        ({"clusters": [{"documents": []}]}, "cluster 1: documents must be a list that is not empty"),
+        ({"clusters": [{"documents": []}]}, "cluster 1: documents must be a list with an entry"),
         ({"clusters": [{"documents": [{}], "html": "<b>"}]}, "cluster 1: unknown field 'html'"),
         ({"clusters": [{"documents": ["a"]}]}, "cluster 1, document 1: must be an object"),
     ],

@@ -95,7 +95,7 @@ def test_a_row_that_was_written_before_another_one_of_its_id_came_is_named(
     inputs = [*rows, replace(rows[0], data=b"another text", number=41)]
     summary = index(inputs, store, Settings(jobs=0))
     assert (summary.indexed, summary.replaced) == (40, 1)
-    assert (summary.same_id, summary.same_ids) == (1, ["0: somewhere:41 in place of somewhere"])
+    assert (summary.same_id, summary.same_ids) == (1, ["0: somewhere:41 instead of somewhere"])
     # The file has changed.
     again = index([replace(rows[1], data=b"an edited text")], store)
     assert (again.replaced, again.same_id) == (1, 0)

@@ -128,7 +128,7 @@ def test_one_worker_reads_documents_of_all_formats_each_as_it_is(
     unread = {Path(name).name: str(text) for name, text in found.items() if isinstance(text, ExtractionError)}
     assert unread == {
         "20.txt": "unreadable: No such file or directory",
-        "30.txt": "unreadable: the file no longer holds the text that was indexed",
+        "30.txt": "unreadable: the file no longer holds the indexed text",
     }
     assert all(text == expected[name] for name, text in found.items() if isinstance(text, str))
 

@@ -180,7 +180,7 @@ def test_what_is_no_format_is_told(name: str, code: str, says: str, site: Path) 
 def test_two_plug_ins_for_one_ending(site: Path) -> None:
     declare(site, "odd", f"endings = ('.odd',)\n{READ}")
     declare(site, "even", f"endings = ('.even', '.odd')\n{READ}", package="two")
-    both = "files that end in .odd are read by two plug-ins: plug-in even (two 1.0), plug-in odd (one 1.0)"
+    both = "files ending in .odd are read by two plug-ins: plug-in even (two 1.0), plug-in odd (one 1.0)"
     with pytest.raises(UsageError, match=re.escape(both)):
         brought.brought_by(None, "a.odd")
 

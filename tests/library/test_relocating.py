@@ -129,7 +129,7 @@ def test_links_take_the_place_of_identical_bytes_only(collection: Collection, do
     before = tree(docs.parent)
     why = left(collection, link=kind)
     assert why["docs/sub/b.txt"] == ""
-    assert why["docs/c.txt"].startswith("its bytes differ from those of the kept file")
+    assert why["docs/c.txt"].startswith("its bytes differ from the kept file's")
     assert collection.relocate(link=kind, list_file="acts.jsonl").done == 1  # type: ignore[arg-type]
     copy = docs / "sub/b.txt"
     assert copy.samefile(docs / "a.txt")
@@ -348,7 +348,7 @@ def test_a_file_under_two_ids_stays(collection: Collection, docs: Path, way: dic
     assert set(why) == {"a.txt", "b.txt", "c.txt", "docs/c.txt", "docs/sub/b.txt"}
     done = collection.relocate(**way, list_file="acts.jsonl")
     if "link" in way:
-        assert why["a.txt"] == "it is one file with the one that is kept"
+        assert why["a.txt"] == "it and the kept file are one file"
         assert [one.id for one in done.files if not one.left] in (["b.txt"], ["docs/sub/b.txt"])
         collection.undo("acts.jsonl")
     else:
@@ -377,7 +377,7 @@ def test_a_file_that_two_paths_lead_to_stays(folder: Path, way: dict[str, Any]) 
         collection.cluster()
         assert list(left(collection, **way).values()) in (
             ["it is the file of another document too, by this name or another one"],
-            ["it is one file with the one that is kept"],
+            ["it and the kept file are one file"],
         )
         assert collection.relocate(**way, list_file="acts.jsonl").done == 0
         assert (folder / "docs/a.txt").read_text() == prose(1)

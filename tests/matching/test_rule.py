@@ -309,7 +309,7 @@ def test_a_rule_in_words() -> None:
     for part in ("within 5 of 64 bits", "278 keys", "finds every one", "expected to find 9", "that share 70% or more"):
         assert part in text, part
     assert "not verified" not in text
-    assert "nothing but their language" in explained(parse_rule("simhash-doc@3bits"))[-1]
+    assert "unrelated documents of one language" in explained(parse_rule("simhash-doc@3bits"))[-1]
     said = explained(parse_rule("simhash-doc@3bits+containment@0.9"))
     assert "read again" in said[-2]
     assert "finds parts" in said[-1]

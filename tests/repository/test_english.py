@@ -1,9 +1,10 @@
-"""Pages and docstrings are plain English: few relative words, short sentences, none of the turns of the old dialect."""
+"""Pages, help, messages and docstrings are plain English: few relative words, short sentences, no old turns."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,12 @@ TURNS = (
     "whichever",
     "whoever",
 )
-ALL = (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
+ALL = (*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md")
+HOW_TO = sorted((ROOT / "docs/how-to").glob("*.md"))
+MOST_IN_A_HOW_TO = 800
+_TERMS = re.findall(r"^- \*\*(.+?)\*\*", (ROOT / "docs/glossary.md").read_text("utf-8"), re.MULTILINE)
+GLOSSARY = re.compile(rf"\b(?:{'|'.join(', '.join(_TERMS).split(', '))})(?:e?s)?\b", re.IGNORECASE)
+SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")
 
 
 def prose(page: Path) -> str:
@@ -78,9 +84,41 @@ def test_a_page_has_no_turn_that_was_given_up(page: Path) -> None:
     assert [turn for turn in TURNS if re.search(rf"\b{turn}\b", text)] == []
 
 
+@pytest.mark.parametrize("page", HOW_TO, ids=name_of)
+def test_a_how_to_answers_one_question_and_links_the_first_of_its_words(page: Path) -> None:
+    text = re.sub(r"```.*?```|^[#|][^\n]*", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert words(prose(page)) < MOST_IN_A_HOW_TO
+    text = re.sub(r"`[^`]*`|\[[^\]]*\]\((?!\.\./glossary)[^)]*\)", "X", text)
+    first = GLOSSARY.search(text)
+    assert first
+    assert text[first.end() :].startswith("](../glossary.md)"), first[0]
+
+
+def parsed(*folders: str) -> list[ast.Module]:
+    return [ast.parse(path.read_text("utf-8")) for name in folders for path in sorted((ROOT / name).rglob("*.py"))]
+
+
+def test_help_and_messages_are_plain_english() -> None:
+    texts = [text for tree in parsed("indexer") for text in said(tree) if SENTENCE.search(text)]
+    assert len(texts) > 1_000
+    require_plain([re.sub(r"`[^`]*`", "X", text) for text in texts])
+    assert [text for text in texts if any(re.search(rf"\b{turn}\b", text.lower()) for turn in TURNS)] == []
+
+
+def said(tree: ast.Module) -> Iterator[str]:
+    """The strings of a module that people read, with X for each value; no docstrings."""
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.value
+
+
 def test_docstrings_are_few_and_plain_english() -> None:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    trees = [ast.parse(path.read_text("utf-8")) for path in sorted((ROOT / "indexer").rglob("*.py"))]
+    trees = parsed("indexer", "neardup", "docs/site", "mappings")
     nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, documented)]
     found = [text for node in nodes if (text := ast.get_docstring(node))]
     assert len(found) > 1_000

@@ -115,7 +115,9 @@ class Dashboards:
             result = _json(answer) or {}
             if not result.get("success"):
                 raise StoreError(f"{self.shown}: {_refusal(result, len(step.body))}")
-            yield f"{step.why}: {counted(result.get('successCount', len(step.body)), 'object')}"
+            put = counted(result.get("successCount", len(step.body)), "object")
+            first = next(each["id"] for each in step.body if each["type"] == "dashboard")
+            yield f"{step.why}: {put}; open {self.shown}{self._path('/app/dashboards')}#/view/{first}"
 
     # Asking
 
@@ -126,10 +128,10 @@ class Dashboards:
         answer = self._send_patiently("GET", "/api/status")
         status = _json(answer)
         if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
-            raise StoreError(f"{self.shown}: that is Elasticsearch itself; name the address of Kibana, often port 5601")
+            raise StoreError(f"{self.shown}: this is Elasticsearch itself; give the address of Kibana, often port 5601")
         if b"opensearch.org" in answer.body and "osd-name" not in answer.headers:
             raise StoreError(
-                f"{self.shown}: that is OpenSearch itself; name that of OpenSearch Dashboards, often :5601"
+                f"{self.shown}: this is OpenSearch itself; give the address of OpenSearch Dashboards, often port 5601"
             )
         product = OPENSEARCH if "osd-name" in answer.headers else KIBANA if "kbn-name" in answer.headers else ""
         if not product or answer.status == 404:

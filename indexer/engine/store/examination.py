@@ -123,7 +123,7 @@ class ExaminePart(StorePart):
     def _piped(self) -> Finding:
         answer = _allowed(Pipelines(self.client).examine)
         if answer is None:
-            return Finding("pipelines", "ok", "this user is not told which there are")
+            return Finding("pipelines", "ok", "this user may not list them")
         names, trouble = answer
         if trouble:
             advice = "give a node the role ingest and allow scripts, or run neardup setup --remove --pipelines"

@@ -92,7 +92,7 @@ def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input 
                 missing.discard(source.id)
                 yield source
         for name in sorted(missing):
-            yield Rejected(name, path, "unreadable", "nothing in the file that can be read has this id")
+            yield Rejected(name, path, "unreadable", "nothing readable in the file has this id")
 
 
 def require_two(texts: MeasuredTexts) -> None:

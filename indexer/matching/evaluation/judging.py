@@ -137,7 +137,7 @@ def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> Match
     """A match rule with statistics from `corpus`. Raises UsageError."""
     rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
     if isinstance(rule.verifier, TextVerification):
-        raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
+        raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule with sketches")
     rule.require_symmetric()
     return rule
 

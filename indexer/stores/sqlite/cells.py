@@ -78,7 +78,7 @@ def count(cell: Any, most: int = _LARGEST) -> int:
 
 def share(cell: Any) -> float:
     if type(cell) not in (int, float) or not 0 <= cell <= 1:
-        raise DamagedError(f"{cell!r} in place of a share")
+        raise DamagedError(f"{cell!r} instead of a share")
     return float(cell)
 
 

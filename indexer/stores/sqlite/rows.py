@@ -199,7 +199,7 @@ class Packer:
 
     def _fingerprint(self, payload: Any, tokens: Any) -> Sketch:
         if len(cells.blob(payload)) > _FINGERPRINT_BYTES:
-            raise cells.DamagedError("something else in place of a fingerprint")
+            raise cells.DamagedError("something else instead of a fingerprint")
         return Sketch(self._first, payload, (), cells.count(tokens))
 
     def failure_row(self, failure: Failure) -> tuple[bytes, ...]:

@@ -78,7 +78,7 @@ class WriterLock:
         except OSError as error:
             raise StoreError(
                 f"{self._path}: the lock file can't be made or opened: {error.strerror}; "
-                "a store is written in a directory that can be written to"
+                "a store needs a writable directory"
             ) from error
         try:
             if not _lock(file):

@@ -126,6 +126,7 @@ def test_put_there_twice_and_taken_away(receiver: Receiver) -> None:
     assert boards.product == {"kbn": "kibana", "osd": "opensearch-dashboards"}[receiver.product]
     [message] = do(boards)
     assert f"{len(receiver.kept[''])} objects" in message
+    assert message.endswith(f"; open {receiver.url}/app/dashboards#/view/neardup-articles-duplicates")
     first = dict(receiver.kept[""])
     assert ("dashboard", "neardup-articles-duplicates") in first
     assert first["index-pattern", "neardup-articles-clusters"]["attributes"]["title"] == "neardup-articles-clusters"

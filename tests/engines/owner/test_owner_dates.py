@@ -49,7 +49,7 @@ def canonical(url: str, *flags: str) -> tuple[str, str]:
 
 def test_the_first_by_an_owners_date(url: str) -> None:
     _, said = canonical(url)
-    assert "the one that annotate met first; --time-field goes by a date of yours: meta.published" in said
+    assert "the first that annotate met; --time-field goes by a date of yours: meta.published" in said
     name, said = canonical(url, "--time-field", "meta.published")
     assert name == "first"
     assert "of 4 documents in clusters 1 without meta.published, which come last" in said
