@@ -16,7 +16,7 @@ import numpy as np
 from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet, schema_of
 from indexer.batch.form import form_of
 from indexer.batch.sketches.parts import Part, selection_of
-from indexer.batch.sketches.sketching import OrderedOutcomes
+from indexer.batch.sketches.sketching import ordered_outcomes
 from indexer.errors import StoreError, UsageError
 from indexer.extract.base import Extracted, Limits
 from indexer.ingest.indexing import default_jobs
@@ -265,7 +265,7 @@ def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, 
         )
 
     with texts(output.jobs or default_jobs(), form_of(footer).options, limits) as workers:
-        for _, outcome, _ in OrderedOutcomes(sources, part, limits.input_bytes, workers.outcomes, _AHEAD).outcomes():
+        for _, _, outcome, _ in ordered_outcomes(sources, part, limits.input_bytes, workers, _AHEAD):
             if place < len(decided) and (keep[place] or output.tag):
                 waiting.append((place, [ids[place].as_py(), outcome.key.source, rows[place].as_py(), *_text(outcome)]))
             place += 1

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,13 @@ from indexer.core.markup import is_clean
 from indexer.core.text import text_digest
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Item, Limits
-from indexer.ingest.outcomes import ExtractionWorkers, read, texts
+from indexer.ingest.outcomes import ExtractionWorkers, read
 from indexer.ingest.readers.compression import BROKEN
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.regular_files import UnreadableError
 from indexer.ingest.short_texts import short_text
 from indexer.ingest.sources import Selection, Sources
+from indexer.model.chunking import chunks_by_size
 from indexer.schemes.base import Positions
 
 _TOGETHER, _BYTES = 512, 64 << 20
@@ -65,71 +65,48 @@ class _Wanted:
         return part_again(self.footer, sources)
 
 
-class BatchTexts:
-    """Reads the texts of a batch's documents, by so many processes, started on demand.
+def read_texts(
+    path: Path, places: Positions, digests: Mapping[int, bytes], workers: ExtractionWorkers[None]
+) -> Iterator[tuple[int, str | ExtractionError]]:
+    """The texts of documents of a file of sketches, by their places and the digests of their texts.
 
-    A context manager, which ends them. Memory: some batches of 1,000 rows, or documents for each process.
+    Memory: some batches of 1,000 rows, or documents for each process.
     """
+    wanted = _Wanted(path, places, digests, read_footer(os.fspath(path), SKETCHES))
+    left, why = set(places.tolist()), _OTHER
+    try:
+        for place, text in _read(wanted, workers):
+            left.discard(place)
+            if isinstance(text, str) and text_digest(text) != digests.get(place):
+                yield place, ExtractionError("unreadable", _OTHER)
+            else:
+                yield place, text
+    except (UnreadableError, NeardupError, OSError, arrow.ArrowException, *BROKEN) as error:
+        why = str(error)
+    for place in sorted(left):
+        yield place, ExtractionError("unreadable", why)
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-        self._open = ExitStack()
-        self._started: dict[Form, ExtractionWorkers[None]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._open.close()
-
-    def read(
-        self, path: Path, places: Positions, digests: Mapping[int, bytes]
-    ) -> Iterator[tuple[int, str | ExtractionError]]:
-        wanted = _Wanted(path, places, digests, read_footer(os.fspath(path), SKETCHES))
-        left, why = set(places.tolist()), _OTHER
-        try:
-            for place, text in self._read(wanted):
-                left.discard(place)
-                if isinstance(text, str) and text_digest(text) != digests.get(place):
-                    yield place, ExtractionError("unreadable", _OTHER)
-                else:
-                    yield place, text
-        except (UnreadableError, NeardupError, OSError, arrow.ArrowException, *BROKEN) as error:
-            why = str(error)
-        for place in sorted(left):
-            yield place, ExtractionError("unreadable", why)
-
-    def _read(self, wanted: _Wanted) -> Iterator[tuple[int, str | ExtractionError]]:
-        part = wanted.part()
-        if isinstance(part.reader, Parquet) and serves(wanted.form) and wanted.selection.id_from == "path":
-            with part.opened() as stream, parquet_file(stream, part.path) as file:
-                if reads_columns(file.schema_arrow, wanted.selection.columns):
-                    yield from _by_columns(wanted, file)
-                    return
-        waiting: list[Any] = []
-        size = 0
-        for place, given in _given(wanted, part):
-            if isinstance(given, Item) and (found := short_text(given)):
-                yield place, found[0]
-                continue
-            waiting.append(replace(given, key=place))
-            size += len(given.data) if isinstance(given, Item) else 0
-            if len(waiting) >= _TOGETHER or size >= _BYTES:
-                yield from self._extracted(waiting, wanted.form)
-                waiting, size = [], 0
-        yield from self._extracted(waiting, wanted.form)
-
-    def _extracted(self, items: Sequence[Any], form: Form) -> Iterator[tuple[int, str | ExtractionError]]:
-        if not items:
-            return
-        if form not in self._started:
-            self._started[form] = self._open.enter_context(texts(self._jobs, form.options, Limits()))
+def _read(wanted: _Wanted, workers: ExtractionWorkers[None]) -> Iterator[tuple[int, str | ExtractionError]]:
+    part = wanted.part()
+    if isinstance(part.reader, Parquet) and serves(wanted.form) and wanted.selection.id_from == "path":
+        with part.opened() as stream, parquet_file(stream, part.path) as file:
+            if reads_columns(file.schema_arrow, wanted.selection.columns):
+                yield from _by_columns(wanted, file)
+                return
+    for some in chunks_by_size(_given(wanted, part), _TOGETHER, _bytes_of, _BYTES):
+        short = {place: short_text(given) for place, given in some if isinstance(given, Item)}
+        yield from ((place, found[0]) for place, found in short.items() if found)
         outcome: Any
-        for outcome in self._started[form].outcomes(items):
+        for outcome in workers.outcomes(replace(given, key=place) for place, given in some if not short.get(place)):
             if isinstance(outcome, Extracted):
                 yield outcome.key, outcome.document.text
             else:
                 yield outcome.key, ExtractionError("unreadable", outcome.detail or outcome.reason)
+
+
+def _bytes_of(given: tuple[int, Any]) -> int:
+    return len(given[1].data) if isinstance(given[1], Item) else 0
 
 
 def _given(wanted: _Wanted, part: Part) -> Iterator[tuple[int, Any]]:

@@ -11,7 +11,7 @@ import pytest
 
 from indexer.batch.clusters import grouping
 from indexer.batch.clusters.blocking import contracted, finder_key_blocks
-from indexer.batch.clusters.grouping import compared, nodes_in, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import ClusteringFigures, compared, nodes_in, sketches_of, whole_runs
 from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.reading import rule_of
 from indexer.clustering.grouping import group, meets_by_keys
@@ -86,9 +86,10 @@ def test_buckets_give_the_components_of_all(
     table = in_buckets(documents, owners, made, blocks)
     by_own = all(finder.name == SIMHASH_DOC or meets_by_keys(finder) for finder in made.finders)
     assert table.num_rows < 25 * documents.num_rows or not by_own
-    parts = [verified(part, made) for part in whole_runs(table.to_batches(max_chunksize=50))]
+    figures = ClusteringFigures()
+    parts = [verified(part, made, figures) for part in whole_runs(table.to_batches(max_chunksize=50))]
     assert len(parts) > 3 or at_once > 1
-    one, other = (np.concatenate([getattr(part, name) for part in parts]) for name in ("one", "other"))
+    one, other = (np.concatenate(each) for each in zip(*parts, strict=True))
     known, found = contracted(one, other)
     labels = owners.copy()
     labels[np.searchsorted(owners, known)] = found
@@ -101,7 +102,6 @@ def test_buckets_give_the_components_of_all(
     assert labels.tolist() == [firsts[number] for number in wanted]
     assert 3 < np.unique(labels).size < owners.size
     # They are compared once more in each bucket that they share, and not many times.
-    assert 0 < sum(part.comparisons for part in parts) <= 16 * comparison.compared or not by_own
+    assert 0 < figures.comparisons <= 16 * comparison.compared or not by_own
     if whole.buckets:
-        shown = [(one["scheme"], one["nodes"]) for part in parts for one in part.buckets]
-        assert max(shown, key=lambda one: one[1])[1] == whole.buckets[0].nodes
+        assert max(bucket["nodes"] for bucket in figures.buckets) == whole.buckets[0].nodes

@@ -2,8 +2,9 @@
 
 Run as `python -m tests.benchmarks batch [--documents N] [--without-store]`: every fourth text is another with a few
 words changed. With `--kept` it prints what is kept of texts of which half drift (`write_drifting`), and whether any are
-near. Each command runs as a process of its own, of which the time that passed, that of processors, and peak memory are
-shown.
+near. With `--read-again FOLDER` it prints how many texts `batch cluster` reads a second time, of the files of FOLDER,
+or without one (`-`) of texts with copies of several kinds (`write_repeating`). Each command runs as a process of its
+own, of which the time that passed, that of processors, and peak memory are shown.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.ingest import texts
+from tests.relations.edits import misread
+from tests.relations.filled import reformatted
 
 _PART = 5000
 _CHANGED = 6
@@ -84,6 +89,64 @@ def write_drifting(path: Path, documents: int, family: int = 16, share: float = 
             text[place] = draw.choice(words)
     draw.shuffle(lines)
     path.write_text("\n".join(lines) + "\n")
+
+
+def write_repeating(path: Path, documents: int) -> None:
+    """Texts as Parquet: of each ten rows six repeat one of the others.
+
+    One is a copy, one has its title twice, one has other lines, one lacks a sentence, one says another number, and one
+    has misread words.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    draw, given = random.Random(4), texts(documents)
+    schema = pyarrow.schema([("id", pyarrow.string()), ("title", pyarrow.string()), ("text", pyarrow.string())])
+    with parquet.ParquetWriter(path, schema, compression="zstd") as out:
+        for first in range(0, documents, _PART):
+            rows: list[tuple[str, str]] = []
+            while len(rows) < _PART:
+                own = [_in_sentences(next(given), len(rows) + place) for place in range(4)]
+                titled = [(f"Title {first + len(rows) + place}", text) for place, text in enumerate(own)]
+                less = own[3].partition(". ")[2]
+                form = own[0].replace(" Number 1", " Number 2")
+                again = f"{titled[1][0]} | {titled[1][0]}", own[1]
+                others = [reformatted(own[2], draw), less, form, misread(own[3], draw)]
+                rows += [*titled, titled[0], again, *(("", text) for text in others)]
+            columns = [[f"doc-{first + place}" for place in range(len(rows))], *map(list, zip(*rows, strict=True))]
+            out.write_batch(pyarrow.RecordBatch.from_arrays(list(map(pyarrow.array, columns)), schema=schema))
+
+
+def _in_sentences(text: str, number: int) -> str:
+    words = text.split()
+    said = [" ".join(words[start : start + 12]).capitalize() for start in range(0, len(words), 12)]
+    return ". ".join([*said, f"Number 1{number:07}."])
+
+
+def read_again(given: str, documents: int) -> None:
+    """Print how many texts are read a second time to decide on what goes, and what that takes."""
+    from indexer.library.batch_options import BatchOutput
+    from indexer.library.batches import dedupe
+
+    deciding: Any = import_module("indexer.batch.clusters.deciding")
+    asked, whole = 0, deciding.read_texts
+
+    def counting(path: Path, places: Any, *more: Any) -> Any:
+        nonlocal asked
+        asked += places.size
+        return whole(path, places, *more)
+
+    deciding.read_texts = counting
+    with tempfile.TemporaryDirectory() as folder:
+        if given == "-":
+            given = f"{folder}/texts.parquet"
+            write_repeating(Path(given), documents)
+        begin = time.process_time()
+        done = dedupe([given], BatchOutput(f"{folder}/out"))
+        print(
+            f"{done.kept + done.removed:,} documents, {done.removed:,} removed, {asked:,} texts read again  "
+            f"{time.process_time() - begin:.1f} s of processors, reading {done.reading_seconds} s; {done.relations}"
+        )
 
 
 def kept(documents: int = 100_000) -> None:
@@ -153,9 +216,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--without-store", action="store_true")
     parser.add_argument("--kept", action="store_true")
+    parser.add_argument("--read-again", metavar="FOLDER")
     options = parser.parse_args(arguments)
     if options.kept:
         kept(min(options.documents, 100_000))
+        return
+    if options.read_again:
+        read_again(options.read_again, options.documents)
         return
     run(options.documents, store=not options.without_store)
 

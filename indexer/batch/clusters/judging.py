@@ -23,6 +23,7 @@ from indexer.batch.arrow import (
     present_in,
     schema_of,
 )
+from indexer.batch.clusters.describing import beside_texts
 from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name
 from indexer.clustering.verdicts import Permitted, Relations, Verdict, verdicts_of
@@ -70,8 +71,18 @@ def near_schema(rule: MatchRule) -> Any:
     return arrow.schema([*NEAR, *((column_name(name), kind) for name, kind in kinds.items())])
 
 
-def packed_text(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), 1)
+def near_rows(documents: Any, texts: Sequence[str | ExtractionError | None], rule: MatchRule) -> Any:
+    """Documents in NEAR, by a batch with its other columns and TOLD_BY, and the text of each, or why there is none."""
+    packed = [zlib.compress(_encoded(text), 1) if isinstance(text, str) else None for text in texts]
+    why = [_plain(text.detail or text.reason) if isinstance(text, ExtractionError) else None for text in texts]
+    columns = dict(zip(documents.schema.names, documents.columns, strict=True)) | beside_texts(documents)
+    columns |= {"text": arrow.array(packed, arrow.binary()), "unread": column_of_strings(why)}
+    schema = near_schema(rule)
+    return arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def in_blocks(words: Iterable[Hashes], at_once: int) -> Iterator[tuple[int, list[tuple[int, Hashes]]]]:

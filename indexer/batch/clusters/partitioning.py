@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def equal_documents(sketched: Sketched, columns: Sequence[str]) -> Iterator[tupl
         yield arrow.Table.from_batches(tables).append_column("label", column_of(number[several])), wanted
 
 
+@dataclass(frozen=True, slots=True)
 class Parts:
     """The documents of a batch in `count` parts, spilled to a folder meanwhile.
 
@@ -80,68 +82,62 @@ class Parts:
     first, in parts of so much `memory` too; near documents are never parted. `figures` counts the work.
     """
 
-    def __init__(
-        self,
-        sketched: Sketched,
-        rule: MatchRule,
-        count: int,
-        spill: Path,
-        figures: ClusteringFigures,
-        memory: int,
-        most_grouped: int | None,
-        threads: int | None,
-    ) -> None:
-        self._sketched, self._rule, self._count, self._spill = sketched, rule, count, spill
-        self._figures, self._memory, self._most, self._threads = figures, memory, most_grouped, threads
+    sketched: Sketched
+    rule: MatchRule
+    count: int
+    spill: Path
+    figures: ClusteringFigures
+    memory: int
+    most_grouped: int | None
+    threads: int | None
 
     def tables(self, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
         labels, inside = self._may_be_near()
-        most = self._most or -(-inside.size // self._count)
+        most = self.most_grouped or -(-inside.size // self.count)
         sizes = np.bincount(labels[inside], minlength=labels.size)
         large = inside[sizes[labels[inside]] > most]
         del sizes
         if large.size:
             labels[large] = self._near(large)
-        of = partitions(labels[inside], self._count)
-        dealt = SpillFiles(self._spill, "sketches")
-        for place, batch in self._sketched.batches(columns):
+        of = partitions(labels[inside], self.count)
+        dealt = SpillFiles(self.spill, "sketches")
+        for place, batch in self.sketched.batches(columns):
             start, end = np.searchsorted(inside, (place, place + batch.num_rows))
             _deal(dealt, batch.take(column_of(inside[start:end] - place)), of[start:end])
         for number, table in dealt.read():
             yield table, inside[of == number]
 
     def _may_be_near(self) -> tuple[Positions, Positions]:
-        components = Components(len(self._sketched))
-        inside, blocks = self._blocks(self._sketched.without, finder_blocks)
+        components = Components(len(self.sketched))
+        inside, blocks = self._blocks(self.sketched.without, finder_blocks)
         for finder, values, owners in blocks:
-            for left, right in connected(self._rule.finders[finder], values, owners, self._threads):
+            for left, right in connected(self.rule.finders[finder], values, owners, self.threads):
                 components.join(left, right)
         return components.labels(), inside
 
     def _near(self, large: Positions) -> Positions:
-        without = np.ones(len(self._sketched), dtype=np.bool_)
+        without = np.ones(len(self.sketched), dtype=np.bool_)
         without[large] = False
         components = Components(large.size)
         for table in self._buckets(without):
-            found = verified(table, self._rule, self._threads)
-            components.join(np.searchsorted(large, found.one), np.searchsorted(large, found.other))
-            self._figures.add(ClusteringFigures(comparisons=found.comparisons, buckets=found.buckets))
+            pairs = verified(table, self.rule, self.figures, self.threads)
+            components.join(*(np.searchsorted(large, owners) for owners in pairs))
         return np.asarray(large[components.labels()], dtype=np.int64)
 
     def _buckets(self, without: npt.NDArray[np.bool_]) -> Iterator[Any]:
-        sketched, columns = self._sketched, verified_by(self._rule)
+        sketched, columns = self.sketched, verified_by(self.rule)
         last = len(sketched.files)
-        by_file, rows = SpillFiles(self._spill, "shared"), 0
+        by_file, rows = SpillFiles(self.spill, "shared"), 0
         for finder, keys, owners in self._blocks(without, finder_key_blocks)[1]:
             owner, label = shared(finder, keys, owners)
             files = np.searchsorted(sketched.offsets, owner, side="right") - 1
             rows += owner.size
-            _deal(by_file, table_of(owner=owner, label=label), files * self._count // last)
-        count = max(self._count, parts_for(rows * sketched.bytes_of(columns) // max(1, len(sketched)), self._memory))
-        dealt = SpillFiles(self._spill, "buckets")
+            _deal(by_file, table_of(owner=owner, label=label), files * self.count // last)
+        count = max(self.count, parts_for(rows * sketched.bytes_of(columns) // max(1, len(sketched)), self.memory))
+        dealt = SpillFiles(self.spill, "buckets")
         for number, table in by_file.read():
             owner, label = numbers_in(table.sort_by("owner"), "owner", "label")
-            for file in range(-(-number * last // self._count), -(-(number + 1) * last // self._count)):
+            for file in range(-(-number * last // self.count), -(-(number + 1) * last // self.count)):
                 for place, batch in sketched.batches_in(file, columns):
                     start, end = np.searchsorted(owner, (place, place + batch.num_rows))
                     taken = batch.take(column_of(owner[start:end] - place))
@@ -154,19 +150,19 @@ class Parts:
     def _blocks(
         self, without: npt.NDArray[np.bool_], blocking: Callable[..., Any]
     ) -> tuple[Positions, Iterator[tuple[int, Positions, Positions]]]:
-        blocks, places = SpillFiles(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
-        for place, batch in self._sketched.batches(found_by(self._rule)):
-            inside = np.flatnonzero(compared(batch, self._rule) & ~without[place : place + batch.num_rows])
-            found = sketches_of(batch.take(column_of(inside)), self._rule)
+        blocks, places = SpillFiles(self.spill, "blocks"), [np.empty(0, dtype=np.int64)]
+        for place, batch in self.sketched.batches(found_by(self.rule)):
+            inside = np.flatnonzero(compared(batch, self.rule) & ~without[place : place + batch.num_rows])
+            found = sketches_of(batch.take(column_of(inside)), self.rule)
             places.append(place + inside)
-            for number, finder in enumerate(self._rule.finders):
-                for block, values, owners in blocking(finder, found[finder.name], place + inside, self._count):
-                    blocks.add(number * self._count + block, table_of(value=values, owner=owners))
+            for number, finder in enumerate(self.rule.finders):
+                for block, values, owners in blocking(finder, found[finder.name], place + inside, self.count):
+                    blocks.add(number * self.count + block, table_of(value=values, owner=owners))
 
         def read() -> Iterator[tuple[int, Positions, Positions]]:
             for at, table in blocks.read():
                 values, owners = numbers_in(table, "value", "owner")
-                yield at // self._count, values, owners
+                yield at // self.count, values, owners
 
         return np.concatenate(places), read()
 

@@ -8,29 +8,18 @@ document travels once for each shared bucket, as many as a scheme asks for keys:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import column_of, numbers_of
-from indexer.batch.clusters.grouping import SPREAD_BITS, found_by, nodes_in, spread, with_example
+from indexer.batch.clusters.grouping import SPREAD_BITS, ClusteringFigures, found_by, nodes_in, spread, with_example
 from indexer.clustering.grouping import Bucket, connect
 from indexer.core.components import Components
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.rule import MatchRule
 from indexer.schemes.base import Positions
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Pairs joining the near documents among some, after so many comparisons in these largest `buckets`."""
-
-    one: Positions
-    other: Positions
-    comparisons: int
-    buckets: list[dict[str, Any]]
 
 
 def verified_by(rule: MatchRule) -> list[str]:
@@ -58,7 +47,10 @@ def _fresh(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
     return fresh
 
 
-def verified(table: Any, rule: MatchRule, threads: int | None = None) -> Verified:
+def verified(
+    table: Any, rule: MatchRule, figures: ClusteringFigures, threads: int | None = None
+) -> tuple[Positions, Positions]:
+    """Pairs joining the near documents among some; the work is added to `figures`."""
     labels = numbers_of(table["label"].combine_chunks())
     owners, firsts = np.unique(numbers_of(table["owner"].combine_chunks()), return_index=True)
     nodes = nodes_in(table.select(verified_by(rule)).take(column_of(firsts)).combine_chunks(), rule)
@@ -75,4 +67,5 @@ def verified(table: Any, rule: MatchRule, threads: int | None = None) -> Verifie
     heads = np.unique(nodes.node_of, return_index=True)[1]
     first = heads[components.labels()][nodes.node_of]
     other = np.flatnonzero(first != np.arange(owners.size))
-    return Verified(owners[first[other]], owners[other], comparison.compared, with_example(nodes, buckets))
+    figures.add(ClusteringFigures(comparisons=comparison.compared, buckets=with_example(nodes, buckets)))
+    return owners[first[other]], owners[other]

@@ -6,9 +6,9 @@ import glob
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from indexer.ingest.regular_files import UnreadableError
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Sources
 from indexer.model import Record, Ref, own_files
+from indexer.model.chunking import chunks
 from indexer.model.paths import printable_path
 
 # What is read at once, and what a group of rows has in a file of sketches.
@@ -93,26 +94,6 @@ def forget(sources: Sources, parts: Sequence[Part], folder: str) -> list[str]:
     return forget_gone(folder, names, sources.roots)
 
 
-class _Workers:
-    def __init__(self, making: Making) -> None:
-        self.making = making
-        self._open = ExitStack()
-        self._started: ExtractionWorkers[Any] | None = None
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._open.__exit__(*error)
-
-    def outcomes(self, items: Iterator[Any]) -> Iterator[Any]:
-        if self._started is None:
-            form = self.making.form
-            started = sketching(self.making.jobs, form.options, self.making.limits, form.made)
-            self._started = self._open.enter_context(started)
-        return self._started.outcomes(items)
-
-
 def begin(folder: str, form: Form) -> None:
     for path in sketch_files(folder, missing_ok=True):
         form.require_same(form_of(read_footer(os.fspath(path), SKETCHES)), os.fspath(path), "what is asked for")
@@ -148,7 +129,7 @@ def _broken_off(path: Path) -> bool:
 def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: Making, counts: Summary) -> None:
     target = Path(folder, SKETCHES)
     try:
-        with _Workers(making) as workers:
+        with sketching(making.jobs, making.form.options, making.limits, making.form.made) as workers:
             for part in parts:
                 path = target / f"{part.name}.parquet"
                 footer = written_footer(SKETCHES, making.form, part.noted(sources.selection))
@@ -208,7 +189,7 @@ def _count(batch: Any, counts: Summary) -> None:
     counts.empty += (compute.sum(compute.equal(batch["tokens"], scalar(0))).as_py() or 0) - len(failed)
 
 
-def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -> Iterator[Any]:
+def _sketches(sources: Sources, part: Part, making: Making, workers: ExtractionWorkers[Any]) -> Iterator[Any]:
     if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
         asked = ReaderOptions(sources.selection.line_limit, sources.selection.columns)
         with suppress(UnreadableError), part.opened() as stream:
@@ -217,7 +198,7 @@ def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -
                 stream.seek(0)
                 yield from _by_columns(stream, _place(part, sources), part.reader, asked, making)
                 return
-    yield from _by_rows(sources, part, workers)
+    yield from _by_rows(sources, part, making, workers)
 
 
 def _schema(stream: Any, name: str) -> Any:
@@ -266,18 +247,14 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
     return [batch_of(rows, form)] if rows else []
 
 
-def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
-    rows: list[SketchedRow] = []
-    form = workers.making.form
-    read_from = OrderedOutcomes(sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD)
-    for number, outcome, data in read_from.outcomes():
-        row = _row(number, outcome, data, form)
-        rows.append(row._replace(container=read_from.file) if part.together else row)
-        if len(rows) >= _ROWS_TOGETHER:
-            yield batch_of(rows, form)
-            rows = []
-    if rows:
-        yield batch_of(rows, form)
+def _by_rows(sources: Sources, part: Part, making: Making, workers: ExtractionWorkers[Any]) -> Iterator[Any]:
+    found = ordered_outcomes(sources, part, making.limits.input_bytes, workers, _MOST_AHEAD)
+    rows = (
+        _row(number, outcome, data, making.form)._replace(container=file if part.together else None)
+        for number, file, outcome, data in found
+    )
+    for some in chunks(rows, _ROWS_TOGETHER):
+        yield batch_of(some, making.form)
 
 
 def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedRow:
@@ -291,46 +268,35 @@ def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedR
     return one if one.row else one._replace(row=number)
 
 
-class OrderedOutcomes:
+def ordered_outcomes(
+    sources: Sources, part: Part, limit: int, workers: ExtractionWorkers[Any], ahead: int
+) -> Iterator[tuple[int, str, Any, bytes | None]]:
     """The documents of a part in their order, although workers finish in any order.
 
-    A finished one waits for those before it. If `ahead` wait for one, no new one begins.
+    (place from 1 on, its file, outcome, bytes) of each; no bytes for an unreadable one. A finished one waits for those
+    before it. If `ahead` wait for one, no new one begins.
     """
+    given = ((file.place, each) for file in part.files for each in read(sources.inputs_of(file), limit))
+    inputs: Iterator[tuple[int, tuple[str, Any]]] = enumerate(given, 1)
+    waiting: dict[int, tuple[str, bytes | None]] = {}
+    done: dict[int, Any] = {}
+    begun = passed = 0
 
-    def __init__(
-        self,
-        sources: Sources,
-        part: Part,
-        limit: int,
-        outcomes: Callable[[Iterator[Any]], Iterator[Any]],
-        ahead: int,
-    ) -> None:
-        self._outcomes, self._ahead = outcomes, ahead
-        self.file = ""
-        """The file of the document that was given last."""
-        given = ((file.place, each) for file in part.files for each in read(sources.inputs_of(file), limit))
-        self._inputs: Iterator[Any] = enumerate(given, 1)
-        self._files: dict[int, str] = {}
-        self._data: dict[int, bytes] = {}
-        self._done: dict[int, Any] = {}
-        self._begun, self._given = 0, 0
+    def items() -> Iterator[Any]:
+        nonlocal begun
+        while begun - passed < ahead and (following := next(inputs, None)):
+            begun, (file, outcome) = following
+            waiting[begun] = file, outcome.data if isinstance(outcome, Item) else None
+            yield replace(outcome, key=(begun, outcome.key))
 
-    def outcomes(self) -> Iterator[tuple[int, Any, bytes | None]]:
-        """(place from 1 on, outcome, bytes) of each document; no bytes for an unreadable one."""
-        before = -1
-        while before < self._begun:
-            before = self._begun
-            for outcome in self._outcomes(self._items()):
-                number, item = outcome.key
-                self._done[number] = replace(outcome, key=item)
-                while self._given + 1 in self._done:
-                    self._given += 1
-                    self.file = self._files.pop(self._given)
-                    yield self._given, self._done.pop(self._given), self._data.pop(self._given, None)
-
-    def _items(self) -> Iterator[Any]:
-        while self._begun - self._given < self._ahead and (following := next(self._inputs, None)):
-            self._begun, (self._files[following[0]], outcome) = following
-            if isinstance(outcome, Item):
-                self._data[self._begun] = outcome.data
-            yield replace(outcome, key=(self._begun, outcome.key))
+    outcome: Any
+    before = -1
+    while before < begun:
+        before = begun
+        for outcome in workers.outcomes(items()):
+            number, item = outcome.key
+            done[number] = replace(outcome, key=item)
+            while passed + 1 in done:
+                passed += 1
+                file, data = waiting.pop(passed)
+                yield passed, file, done.pop(passed), data

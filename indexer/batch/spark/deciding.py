@@ -18,26 +18,26 @@ from indexer.batch.arrow import (
     arrow,
     column_of,
     column_of_bytes,
-    column_of_strings,
     schema_of,
 )
 from indexer.batch.clusters.deciding import near_in_file
-from indexer.batch.clusters.describing import beside_texts
 from indexer.batch.clusters.judging import (
     VERDICTS,
     NearDocuments,
     in_blocks,
     lexicon_of,
+    near_rows,
     near_schema,
-    packed_text,
 )
 from indexer.batch.reading import Sketched
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
 from indexer.batch.spark.session import functions, mapped
-from indexer.batch.texts import BatchTexts
 from indexer.clustering.verdicts import Permitted
 from indexer.core.text import text_digest
+from indexer.errors import ExtractionError
+from indexer.extract.base import Limits
+from indexer.ingest.outcomes import texts
 from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged
 from indexer.relations.lexicon import Hashes, Lexicon, known_words
@@ -63,25 +63,22 @@ def few_rows_at_once(spark: Any) -> Iterator[None]:
 
 
 def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: MatchRule) -> Iterator[Any]:
-    with BatchTexts(1) as reader:
+    with texts(1, sketched.form.options, Limits()) as workers:
         for (number,), rows in tasks.runs(batches, ("file",)):
             path, stays = sketched.files[number], number < sketched.older
-            yield from near_in_file(path, rows, number << row_bits, rule, reader, stays=stays)
+            yield from near_in_file(path, rows, number << row_bits, rule, workers, stays=stays)
 
 
-def with_texts(batches: Iterable[Any], schema: Any) -> Iterator[Any]:
+def with_texts(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
     for batch in batches:
-        texts: list[bytes | None] = []
-        unread: list[str | None] = []
-        read = (batch[name].to_pylist() for name in ("text_digest", "is_read", "text"))
-        for digest, wanted, text in zip(*read, strict=True):
-            same = wanted and text is not None and text_digest(text) == digest
-            texts.append(packed_text(text) if same else None)
-            unread.append(None if same or not wanted else _NO_TEXT if text is None else _OTHER_TEXT)
-        columns = {name: batch[name] for name in schema.names if name in batch.schema.names}
-        columns |= beside_texts(batch)
-        columns |= {"text": arrow.array(texts, arrow.binary()), "unread": column_of_strings(unread)}
-        yield arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        found: list[str | ExtractionError | None] = []
+        given = (batch[name].to_pylist() for name in ("text_digest", "is_read", "text"))
+        for digest, wanted, text in zip(*given, strict=True):
+            if not wanted or (text is not None and text_digest(text) == digest):
+                found.append(text if wanted else None)
+            else:
+                found.append(ExtractionError("unreadable", _NO_TEXT if text is None else _OTHER_TEXT))
+        yield near_rows(batch, found, rule)
 
 
 def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:

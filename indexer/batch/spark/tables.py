@@ -221,8 +221,7 @@ def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
         *map(column, (*TOLD_BY, "is_read", "text")),
         *map(column, map(column_name, run.rule.schemes)),
     ]  # fmt: skip
-    schema = near_schema(run.rule)
-    return mapped(near.select(*columns), with_texts, schema, schema)
+    return mapped(near.select(*columns), with_texts, near_schema(run.rule), run.rule)
 
 
 def _with_clusters(every: Any, clustered: Any, run: Run, verdicts: Any) -> Any:

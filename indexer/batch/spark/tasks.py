@@ -194,9 +194,7 @@ def share(batches: Iterable[Any]) -> Iterator[Any]:
 def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
     forest, figures = Forest(), ClusteringFigures()
     for table in whole_runs(batches):
-        found = verified(table, rule, 1)
-        forest.add(found.one, found.other)
-        figures.add(ClusteringFigures(comparisons=found.comparisons, buckets=found.buckets))
+        forest.add(*verified(table, rule, figures, 1))
     for batch in numbers(PAIRS, *forest.pairs()):
         none = arrow.nulls(batch.num_rows, arrow.string())
         yield arrow.RecordBatch.from_arrays([*batch.columns, none], schema=VERIFIED)
