@@ -20,13 +20,14 @@ from indexer.batch.sketches.sketching import ordered_outcomes
 from indexer.errors import StoreError, UsageError
 from indexer.extract.base import Extracted, Limits
 from indexer.ingest.indexing import default_jobs
-from indexer.ingest.outcomes import texts
+from indexer.ingest.outcomes import ExtractionWorkers, texts
 from indexer.ingest.readers.base import ReaderOptions
 from indexer.ingest.readers.compression import BROKEN, decompressed, packed
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Sources
 from indexer.model import MOST_ORIGINS, own_files
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
@@ -183,17 +184,9 @@ def _tagged(schema: Any) -> Any:
 
 
 def write_groups(target: Any, schema: Any, batches: Iterable[Any], codec: str) -> None:
-    waiting: list[Any] = []
-    size = 0
     with parquet.ParquetWriter(target, schema, compression=codec) as out:
-        for batch in batches:
-            waiting.append(batch)
-            size += batch.nbytes
-            if size >= _GROUP:
-                out.write_table(arrow.Table.from_batches(waiting))
-                waiting, size = [], 0
-        if waiting:
-            out.write_table(arrow.Table.from_batches(waiting))
+        for some in chunks_by_size(batches, _GROUP, lambda batch: int(batch.nbytes), _GROUP):
+            out.write_table(arrow.Table.from_batches(some))
 
 
 def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:
@@ -252,33 +245,29 @@ def _write_texts(part: Part, decided: Any, footer: dict[str, Any], output: Outpu
 def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, schema: Any) -> Iterator[Any]:
     selection, limits = selection_of(footer), Limits()
     sources = Sources([], selection)
-    keep, place = flags_of(decided["keep"]), 0
-    ids, rows = decided["id"], decided["row"]
+    keep, ids, rows = flags_of(decided["keep"]), decided["id"], decided["row"]
     tags = [decided[name.removeprefix("neardup_")] for name in TAGS] if output.tag else []
-    waiting: list[tuple[int, list[Any]]] = []
 
-    def batch() -> Any:
-        places, values = zip(*waiting, strict=True)
-        columns = [arrow.array(each, kind) for each, kind in zip(zip(*values, strict=True), _TEXTS.types, strict=True)]
-        return arrow.RecordBatch.from_arrays(
-            [*columns, *(tag.take(arrow.array(places)) for tag in tags)], schema=schema
-        )
+    def documents(workers: ExtractionWorkers[None]) -> Iterator[tuple[int, list[Any]]]:
+        place = 0
+        for place, _, outcome, _ in ordered_outcomes(sources, part, limits.input_bytes, workers, _AHEAD):
+            at = place - 1
+            if place <= len(decided) and (keep[at] or output.tag):
+                yield at, [ids[at].as_py(), outcome.key.source, rows[at].as_py(), *_text(outcome)]
+        if place != len(decided):
+            raise StoreError(
+                f"{printable_path(part.path)}: has {counted(place, 'document')} now, and when it was sketched "
+                f"{counted(len(decided), 'document')}; sketch and cluster again"
+            )
 
     with texts(output.jobs or default_jobs(), form_of(footer).options, limits) as workers:
-        for _, _, outcome, _ in ordered_outcomes(sources, part, limits.input_bytes, workers, _AHEAD):
-            if place < len(decided) and (keep[place] or output.tag):
-                waiting.append((place, [ids[place].as_py(), outcome.key.source, rows[place].as_py(), *_text(outcome)]))
-            place += 1
-            if len(waiting) >= _AHEAD:
-                yield batch()
-                waiting = []
-    if place != len(decided):
-        raise StoreError(
-            f"{printable_path(part.path)}: has {counted(place, 'document')} now, and when it was sketched "
-            f"{counted(len(decided), 'document')}; sketch and cluster again"
-        )
-    if waiting:
-        yield batch()
+        for some in chunks(documents(workers), _AHEAD):
+            places, values = zip(*some, strict=True)
+            every = zip(zip(*values, strict=True), _TEXTS.types, strict=True)
+            columns = [arrow.array(each, kind) for each, kind in every] + [
+                tag.take(arrow.array(places)) for tag in tags
+            ]
+            yield arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _text(outcome: Any) -> Sequence[str | None]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import pickle
+import tempfile
+import weakref
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 
@@ -25,19 +29,22 @@ from indexer.stores.base import Store
 
 # What is read at once of lines that may be far from each other.
 _NEAR = 1 << 14
+_MOST_COPIED = 4 << 30
 
 
 class StoredParts:
     """The places of the documents in a file, by their ids, found by reading it once; 32 bytes for each.
 
-    Uncompressed lines are found by offset; other files are read again as far as needed. Raises UnreadableError if the
-    file can't be read.
+    Uncompressed lines are found by offset. Other files are read again as far as needed, and from the second time on
+    from a copy of their documents in a temporary file of at most 4 GiB. Raises UnreadableError if the file can't be
+    read.
     """
 
     def __init__(self, store: Store, container: str, limit: int) -> None:
         self._store, self._container, self._path = store, container, path_of_printable(container)
         self._selection = Selection(line_limit=limit, include=("*",), hidden=True, known=KnownColumns(store))
-        self._by_offset = self._has_offsets()
+        self._by_offset, self._times_read = self._has_offsets(), 0
+        self._copy: _Copy | None = None
         names, places = array("Q"), array("q")
         for place, item in self._by_offsets() if self._by_offset else self._by_numbers():
             for name in {*ids_of(item, container), content_id(item.data)}:
@@ -97,6 +104,12 @@ class StoredParts:
                     yield places[item.number - 1], item
 
     def _at_numbers(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
+        self._times_read += bool(places)
+        if self._times_read == 2:
+            self._copy = _Copy.of(self._path, self._by_numbers)
+        if self._copy and self._copy.state == _state_of(self._path):
+            yield from self._copy.at(places)
+            return
         wanted, last = set(places), places[-1] if places else -1
         for place, item in self._by_numbers() if places else ():
             if place in wanted:
@@ -113,6 +126,46 @@ class StoredParts:
                     raise UnreadableError(item.reason, item.detail)
         except NotFoundError:
             raise UnreadableError("unreadable", "the file is gone") from None
+
+
+class _Copy:
+    """The documents of a file in the given `state`, by their places."""
+
+    def __init__(self, state: tuple[int, ...]) -> None:
+        self.state = state
+        self._file, self._ends = tempfile.TemporaryFile(), array("q", (0,))  # noqa: SIM115 - until it is let go of
+        weakref.finalize(self, self._file.close)
+
+    @classmethod
+    def of(cls, path: str, items: Callable[[], Iterator[tuple[int, Input]]]) -> Self | None:
+        """None if they take too much room."""
+        made = cls(_state_of(path))
+        try:
+            for place, item in items():
+                made._ends.extend([made._ends[-1]] * (place + 1 - len(made._ends)))
+                made._ends.append(made._ends[-1] + made._file.write(pickle.dumps(item)))
+                if made._ends[-1] > _MOST_COPIED:
+                    return None
+        except OSError:
+            # The disk may be full.
+            return None
+        return made
+
+    def at(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
+        for place in places:
+            if place + 1 < len(self._ends) and (size := self._ends[place + 1] - self._ends[place]):
+                self._file.seek(self._ends[place])
+                yield place, pickle.loads(self._file.read(size))  # noqa: S301 - it was written here
+
+
+def _state_of(path: str) -> tuple[int, ...]:
+    if is_remote(path):
+        return ()
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class _LinesAt(io.RawIOBase):

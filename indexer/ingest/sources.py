@@ -449,6 +449,8 @@ class Sources:
 
         whole, last_source = file.path if is_stdin else file.place, ""
         named: tuple[_File | None, str] = None, ""
+        container = "" if is_stdin else whole
+        is_apart = False
         asked = ReaderOptions(chosen.line_limit, columns_of(""), wanted, columns_of)
         for entry in reader.entries(stream, file.path, asked):
             inner = file.inside(entry.member)
@@ -456,6 +458,7 @@ class Sources:
             place = f":{entry.number}" if entry.number else ""
             if inner is not named[0]:
                 named = inner, printable_path(inner.path) if is_stdin else self._named_by_place(inner)
+                is_apart = container_of(source) != container
             by_place = named[1] + place
             if isinstance(entry, BadEntry):
                 if unread is not None and (entry.is_last or not entry.number):
@@ -468,13 +471,12 @@ class Sources:
                 last_source = source
                 chosen.known.note(source, columns_of(entry.member))
             own = "" if chosen.id_from == "digest" else own
-            yield _input(entry, own, source, "" if is_stdin else whole, by_place)
+            yield _input(entry, own, source, container if entry.url or is_apart else "", by_place)
 
 
 def _input(entry: FileEntry, identity: str, source: str, container: str, place: str) -> Input:
     name = entry.name or os.path.basename(entry.member)
-    within = container if entry.url or container_of(source) != container else ""
-    about = entry.title, entry.metadata, entry.again, name, within, entry.number, place if place != identity else ""
+    about = entry.title, entry.metadata, entry.again, name, container, entry.number, place if place != identity else ""
     return Input(identity, entry.url or source, "", entry.data, entry.format, *about, left_out=entry.left_out)
 
 

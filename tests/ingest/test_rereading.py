@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ import pytest
 from indexer.errors import ExtractionError
 from indexer.extract import pool
 from indexer.extract.base import Extracted, Limits, Options
+from indexer.ingest import parts_again
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import read, texts
+from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.readers import jsonlines
 from indexer.ingest.rereading import StoredTexts, stored_text
 from indexer.ingest.sources import Selection, Sources
@@ -97,6 +99,55 @@ def test_a_file_is_read_once_for_many_texts(store: Store, tmp_path: Path, monkey
         assert texts.of(record) == f"the words of number {record.ref.id[1:]}"
     # Once all of it, and then each line by itself.
     assert len(read) == 201 + 200
+
+
+def as_zip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(20):
+            archive.writestr(f"{number}.html", f"<title>Page {number}</title><body><p>the words of number {number}</p>")
+            archive.writestr(f"{number}.eml", f"Subject: note\nFrom: a@example.org\n\nthe letter of number {number}")
+
+
+def as_csv(path: Path) -> None:
+    rows = [f"{number},2026-01-{number + 1:02},the words of number {number}" for number in range(20)]
+    path.write_text("\n".join(["id,day,text", *rows]))
+
+
+def as_packed_lines(path: Path) -> None:
+    write(path, [{"id": f"n{number}", "text": f"the words of number {number}"} for number in range(40)])
+
+
+@pytest.mark.parametrize(("name", "made"), [("a.zip", as_zip), ("a.csv", as_csv), ("a.jsonl.gz", as_packed_lines)])
+def test_documents_of_a_packed_file_are_copied_if_they_are_read_again_and_again(
+    store: Store, tmp_path: Path, name: str, made: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path / name)
+    put(store, str(tmp_path / name))
+    turns, whole = [0], StoredParts._by_numbers
+
+    def counted(parts: StoredParts) -> Iterator[tuple[int, Any]]:
+        turns[0] += 1
+        return whole(parts)
+
+    monkeypatch.setattr(StoredParts, "_by_numbers", counted)
+    texts, records = StoredTexts(store), list(store.scan())
+    for number, record in enumerate([*records, *records[::-1]]):
+        assert texts.of(record) == stored_text(store, record), number
+    assert turns[0] == 3 + 2 * len(records) * 2
+    # A file that has changed is not read from the copy.
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ExtractionError, match=r"no longer|malformed"):
+        texts.of(records[0])
+
+
+def test_without_room_for_a_copy_a_file_is_read_again(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_packed_lines(tmp_path / "a.jsonl.gz")
+    put(store, str(tmp_path / "a.jsonl.gz"))
+    monkeypatch.setattr(parts_again, "_MOST_COPIED", 100)
+    texts = StoredTexts(store)
+    assert [texts.of(record) for record in store.scan()] == [stored_text(store, record) for record in store.scan()]
 
 
 def test_one_worker_reads_documents_of_all_formats_each_as_it_is(

@@ -20,7 +20,7 @@ from indexer.batch.arrow import (
     scalar,
 )
 from indexer.batch.clusters.describing import TOLD_BY
-from indexer.batch.clusters.judging import VERDICTS, NearDocuments, in_blocks, lexicon_of, near_rows
+from indexer.batch.clusters.judging import VERDICTS, in_blocks, lexicon_of, near_documents, near_rows
 from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, numbers_in, table_of
 from indexer.batch.form import column_name
 from indexer.batch.reading import Sketched
@@ -45,25 +45,26 @@ def decided(
 
     Memory: the sketches, the id and 100 bytes of each document near others, and the verdicts of some files.
     """
-    verdicts, begin = OwnerRows(spill, "verdicts", VERDICTS, len(sketched)), time.monotonic()
-    with NearDocuments(rule, spill) as given, texts(jobs, sketched.form.options, Limits()) as workers:
+
+    def near() -> Iterator[Any]:
         for number, path in enumerate(sketched.files):
             first, end = sketched.offsets[number : number + 2].tolist()
             starts = range(first, end, _OWNERS_AT_ONCE)
             parts = (found.between(start, min(end, start + _OWNERS_AT_ONCE)) for start in starts)
-            rows = [part.filter(part["is_read"].is_valid()).select(_FOUND) for part in parts]
-            if rows:
+            if rows := [part.filter(part["is_read"].is_valid()).select(_FOUND) for part in parts]:
                 stays = number < sketched.older
-                for batch in near_in_file(path, arrow.concat_tables(rows), first, rule, workers, stays=stays):
-                    given.add(batch)
-        seconds, near = time.monotonic() - begin, given.ready()
+                yield from near_in_file(path, arrow.concat_tables(rows), first, rule, workers, stays=stays)
+
+    verdicts, begin = OwnerRows(spill, "verdicts", VERDICTS, len(sketched)), time.monotonic()
+    with texts(jobs, sketched.form.options, Limits()) as workers, near_documents(near(), rule, spill) as given:
+        seconds = time.monotonic() - begin
         blocks, components = SpillFiles(spill, "words"), 0
-        for count, some in in_blocks(near.words(), _WORDS_AT_ONCE):
+        for count, some in in_blocks(given.words(), _WORDS_AT_ONCE):
             components += count
             for block, inside in some:
                 blocks.add(block, table_of(word=inside.view(np.int64)))
         counted = (known_words(numbers_in(table, "word")[0].view(np.uint64)) for _, table in blocks.read())
-        for batch in near.verdicts(permitted, lexicon_of(counted, components)):
+        for batch in given.verdicts(permitted, lexicon_of(counted, components)):
             verdicts.add(batch)
     return verdicts, seconds
 

@@ -6,8 +6,10 @@ One machine spills texts to a file, tasks of Spark get them from others. Both ju
 from __future__ import annotations
 
 import json
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -98,38 +100,26 @@ def lexicon_of(counted: Iterable[tuple[Hashes, npt.NDArray[np.int64]]], componen
     return Lexicon.of(words, counts, components)
 
 
+@contextmanager
+def near_documents(batches: Iterable[Any], rule: MatchRule, folder: Path | None = None) -> Iterator[NearDocuments]:
+    """Documents in NEAR; their texts wait in a file of `folder`."""
+    rows, ends = list[Any](), [0]
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for batch in batches:
+            texts = batch["text"].to_pylist()
+            file.writelines(filter(None, texts))
+            ends += (ends[-1] + np.cumsum([len(text or b"") for text in texts])).tolist()
+            rows.append(batch.select([name for name in batch.schema.names if name != "text"]))
+        table = arrow.Table.from_batches(rows, schema=near_schema(rule).remove(_TEXT))
+        yield NearDocuments(rule, table.combine_chunks(), np.array(ends, dtype=np.int64), file)
+
+
 class NearDocuments:
-    """Rows of NEAR with the sketches of a rule; their texts wait in a file of `folder`. A context manager.
+    """Documents that repeat others, with the sketches of a rule.
 
     Memory: their sketches, ids and 100 bytes of each, and that of `Relations`.
     """
 
-    def __init__(self, rule: MatchRule, folder: Path) -> None:
-        self._rule, self._file = rule, (folder / "near-texts").open("w+b")
-        self._rows: list[Any] = []
-        self._ends: list[Positions] = [np.zeros(1, dtype=np.int64)]
-        self._size = 0
-
-    def __enter__(self) -> NearDocuments:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._file.close()
-
-    def add(self, batch: Any) -> None:
-        texts = batch["text"].to_pylist()
-        self._file.writelines(filter(None, texts))
-        sizes = np.array([len(text or b"") for text in texts], dtype=np.int64)
-        self._ends.append(self._size + np.cumsum(sizes))
-        self._size += int(sizes.sum())
-        self._rows.append(batch.select([name for name in batch.schema.names if name != "text"]))
-
-    def ready(self) -> _NearRows:
-        table = arrow.Table.from_batches(self._rows, schema=near_schema(self._rule).remove(_TEXT))
-        return _NearRows(self._rule, table.combine_chunks(), np.concatenate(self._ends), self._file)
-
-
-class _NearRows:
     def __init__(self, rule: MatchRule, table: Any, ends: Positions, file: IO[bytes]) -> None:
         self._table, self._ends, self._file = table, ends, file
         self._owners, self._together = self._numbers("owner"), self._numbers("component")

@@ -30,7 +30,7 @@ from indexer.ingest.regular_files import UnreadableError
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Sources
 from indexer.model import Record, Ref, own_files
-from indexer.model.chunking import chunks
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 
 # What is read at once, and what a group of rows has in a file of sketches.
@@ -152,23 +152,14 @@ def sketch_files(folder: str, *, missing_ok: bool = False) -> list[Path]:
 
 
 def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: Summary) -> None:
-    schema = sketch_schema(form)
-    waiting: list[Any] = []
-    rows = 0
-    with writer(file, schema, footer) as out:
-
-        def written() -> None:
-            if waiting:
-                out.write_table(arrow.Table.from_batches(waiting), row_group_size=_GROUP)
-
+    def passed() -> Iterator[Any]:
         for batch in batches:
             _count(batch, counts)
-            waiting.append(batch)
-            rows += batch.num_rows
-            if rows >= _GROUP:
-                written()
-                waiting, rows = [], 0
-        written()
+            yield batch
+
+    with writer(file, sketch_schema(form), footer) as out:
+        for some in chunks_by_size(passed(), _GROUP, lambda batch: int(batch.num_rows), _GROUP):
+            out.write_table(arrow.Table.from_batches(some), row_group_size=_GROUP)
 
 
 def _count_file(path: Path, counts: Summary) -> None:

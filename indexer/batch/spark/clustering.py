@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -39,31 +39,25 @@ _SAID = schema_of("said string")
 _TASKS = 4
 
 
-@dataclass(frozen=True)
-class Folder:
-    """Sketches in files, and the columns to read."""
-
-    sketched: Sketched
-
-    def batches(self, number: int, columns: Sequence[str]) -> Iterator[tuple[Positions, Any]]:
-        first = int(self.sketched.offsets[number])
-        for place, batch in self.sketched.batches_in(number, columns):
-            start = (number << _ROW_BITS) + place - first
-            yield np.arange(start, start + batch.num_rows), batch
+def _batches(sketched: Sketched, number: int, columns: Sequence[str]) -> Iterator[tuple[Positions, Any]]:
+    first = int(sketched.offsets[number])
+    for place, batch in sketched.batches_in(number, columns):
+        start = (number << _ROW_BITS) + place - first
+        yield np.arange(start, start + batch.num_rows), batch
 
 
-def read_ids(files: Iterable[Any], folder: Folder) -> Iterator[Any]:
+def read_ids(files: Iterable[Any], sketched: Sketched) -> Iterator[Any]:
     for number, _ in _rows(files):
-        for owners, batch in folder.batches(number, ["id"]):
+        for owners, batch in _batches(sketched, number, ["id"]):
             yield from tasks.numbers(tasks.LABELS, owners, id_hashes(batch["id"]).view(np.int64))
 
 
 def read_files(
-    files: Iterable[Any], folder: Folder, columns: Sequence[str], step: tasks.Step, *given: Any
+    files: Iterable[Any], sketched: Sketched, columns: Sequence[str], step: tasks.Step, *given: Any
 ) -> Iterator[Any]:
     def read() -> Iterator[Any]:
         for number, gone in _rows(files):
-            for owners, batch in folder.batches(number, columns):
+            for owners, batch in _batches(sketched, number, columns):
                 kept = column_of(~np.isin(owners, gone))
                 yield _with(batch, owner=column_of(owners)).filter(kept)
 
@@ -81,11 +75,11 @@ def _with(batch: Any, **columns: Any) -> Any:
     return arrow.RecordBatch.from_arrays([*columns.values(), *batch.columns], names=names)
 
 
-def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]) -> Iterator[Any]:
+def read_labelled(batches: Iterable[Any], sketched: Sketched, columns: Sequence[str]) -> Iterator[Any]:
     for (number,), rows in tasks.runs(batches, ("file",)):
         wanted = numbers_of(rows["owner"].combine_chunks())
         labels = numbers_of(rows["label"].combine_chunks())
-        for owners, batch in folder.batches(number, columns):
+        for owners, batch in _batches(sketched, number, columns):
             start, end = np.searchsorted(wanted, (owners[0], owners[-1] + 1)) if owners.size else (0, 0)
             if start == end:
                 continue
@@ -95,17 +89,16 @@ def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]
             yield _with(tasks.spark_batch(batch.select(list(columns)).take(places)), **numbers)
 
 
-def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: ClusteringOptions) -> Iterator[Any]:
+def write_files(batches: Iterable[Any], sketched: Sketched, out: str, wanted: ClusteringOptions) -> Iterator[Any]:
     for (number,), rows in tasks.runs(batches, ("file",)):
         if number < 0:
             yield arrow.RecordBatch.from_arrays([rows["figures"].combine_chunks()], schema=_SAID)
             continue
-        counts = _write_file(rows, number, folder, out, wanted)
+        counts = _write_file(rows, number, sketched, out, wanted)
         yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(asdict(counts))])], schema=_SAID)
 
 
-def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: ClusteringOptions) -> Counts:
-    sketched = folder.sketched
+def _write_file(rows: Any, number: int, sketched: Sketched, out: str, wanted: ClusteringOptions) -> Counts:
     own = number << _ROW_BITS
     count = int(sketched.offsets[number + 1] - sketched.offsets[number])
     [(_, owners)] = _rows([rows.filter(rows["number"].is_valid()).combine_chunks().to_batches()[0]])
@@ -117,7 +110,7 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Cluste
     target, against = target_of(sketched, number, out), bool(wanted.against)
     counts = write_clusters(path, target, sketched.form, rules_of(wanted), beside, against=against)
     place = 0
-    for _, batch in folder.batches(number, found_by(wanted.rule)):
+    for _, batch in _batches(sketched, number, found_by(wanted.rule)):
         counts.compared += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
         place += batch.num_rows
     return counts
@@ -134,14 +127,14 @@ def _between(rows: Any) -> RowsBetween:
 
 
 class _Files(Documents):
-    def __init__(self, files: Any, folder: Folder, run: Run) -> None:
-        self._files, self._folder, self._run = files, folder, run
+    def __init__(self, files: Any, sketched: Sketched, run: Run) -> None:
+        self._files, self._sketched, self._run = files, sketched, run
 
     def mapped(self, columns: Sequence[str], step: tasks.Step, schema: Any, *given: Any) -> Any:
-        return mapped(self._files, read_files, schema, self._folder, list(columns), step, *given)
+        return mapped(self._files, read_files, schema, self._sketched, list(columns), step, *given)
 
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
-        return _read_at(labels, self._folder, columns, self._run.partitions)
+        return _read_at(labels, self._sketched, columns, self._run.partitions)
 
 
 def cluster(
@@ -161,13 +154,12 @@ def cluster(
     run = Run(
         wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against, by_arrival=True
     )
-    given = Folder(sketched)
     with finished_in(out) as finish, plain_errors(), Kept() as kept, few_rows_at_once(spark):
-        gone, differing = _gone(_files(spark, given, {}, count), given, count)
+        gone, differing = _gone(_files(spark, sketched, {}, count), sketched, count)
         if not wanted.latest:
             differing.require_none()
-        files = _files(spark, given, gone, count)
-        clusters = with_file(found(_Files(files, given, run), run, kept), _ROW_BITS)
+        files = _files(spark, sketched, gone, count)
+        clusters = with_file(found(_Files(files, sketched, run), run, kept), _ROW_BITS)
         every = files.withColumn("file", functions.col("number"))
         if wanted.permitted:
             clusters = kept.keep(clusters)
@@ -176,7 +168,7 @@ def cluster(
         every = clusters.unionByName(every, allowMissingColumns=True)
         dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
         figures, counts.differing = ClusteringFigures(), differing.count
-        for row in mapped(dealt, write_files, _SAID, given, out, wanted).collect():
+        for row in mapped(dealt, write_files, _SAID, sketched, out, wanted).collect():
             said = json.loads(row["said"])
             if "clusters" in said:
                 figures.add(ClusteringFigures(**said))
@@ -186,34 +178,34 @@ def cluster(
         return finish(said_of(sketched, figures, wanted, counts, inputs, None))
 
 
-def _files(spark: Any, folder: Folder, gone: dict[int, Any], count: int) -> Any:
-    rows = [(number, gone.get(number, b"")) for number in range(len(folder.sketched.files))]
+def _files(spark: Any, sketched: Sketched, gone: dict[int, Any], count: int) -> Any:
+    rows = [(number, gone.get(number, b"")) for number in range(len(sketched.files))]
     frame = spark.createDataFrame(rows, "number bigint, gone binary")
     return frame.repartition(max(1, min(len(rows), count * _TASKS)))
 
 
-def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) -> Any:
+def _read_at(labels: Any, sketched: Sketched, columns: Sequence[str], count: int) -> Any:
     placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
     sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
-    known = sketch_schema(folder.sketched.form)
+    known = sketch_schema(sketched.form)
     known = arrow.schema([*known, *((name, cluster_schema().field(there).type) for name, there in OLDER.items())])
     kinds = {name: known.field(name).type for name in columns}
     schema = tasks.spark_schema(arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds}))
-    return mapped(sorted_rows, read_labelled, schema, folder, list(columns))
+    return mapped(sorted_rows, read_labelled, schema, sketched, list(columns))
 
 
-def _gone(files: Any, folder: Folder, count: int) -> tuple[dict[int, bytes], Differing]:
-    hashed = mapped(files, read_ids, tasks.LABELS, folder)
+def _gone(files: Any, sketched: Sketched, count: int) -> tuple[dict[int, bytes], Differing]:
+    hashed = mapped(files, read_ids, tasks.LABELS, sketched)
     alike = functions.count("owner").over(sql.Window.partitionBy("label"))
     same = hashed.withColumn("alike", alike).where("alike > 1").drop("alike")
-    suspects = _read_at(same, folder, ["id", *TEXT_COLUMNS], count)
+    suspects = _read_at(same, sketched, ["id", *TEXT_COLUMNS], count)
     later = functions.max(functions.struct("owner", *TEXT_COLUMNS)).over(sql.Window.partitionBy("id"))
     older = suspects.withColumn("later", later).where("owner < later.owner")
     column = functions.col
     differs = column("failed").isNotNull() | column("later.failed").isNotNull()
     differs |= ~column("text_digest").eqNullSafe(column("later.text_digest"))
     told = older.select("owner", "id", column("later.owner").alias("last"), differs.alias("differs")).collect()
-    differing, sketched = Differing(), folder.sketched
+    differing = Differing()
     for row in told:
         if row["differs"] and (row["owner"] >> _ROW_BITS) >= sketched.older:
             places = (sketched.input_of(row[name] >> _ROW_BITS) for name in ("owner", "last"))

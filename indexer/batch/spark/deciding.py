@@ -6,10 +6,8 @@ words come to this process first, and go to all of them.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +21,9 @@ from indexer.batch.arrow import (
 from indexer.batch.clusters.deciding import near_in_file
 from indexer.batch.clusters.judging import (
     VERDICTS,
-    NearDocuments,
     in_blocks,
     lexicon_of,
+    near_documents,
     near_rows,
     near_schema,
 )
@@ -83,10 +81,8 @@ def with_texts(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
 
 def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
     components = 0
-    with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
-        for batch in batches:
-            given.add(batch)
-        for count, some in in_blocks(given.ready().words(), _WORDS_AT_ONCE):
+    with near_documents(batches, rule) as given:
+        for count, some in in_blocks(given.words(), _WORDS_AT_ONCE):
             components += count
             for number, inside in some:
                 yield _packed(number, inside, np.empty(0, dtype=np.int64))
@@ -103,10 +99,8 @@ def count_words(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def judge(batches: Iterable[Any], rule: MatchRule, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
-    with tempfile.TemporaryDirectory() as folder, NearDocuments(rule, Path(folder)) as given:
-        for batch in batches:
-            given.add(batch)
-        yield from given.ready().verdicts(permitted, lexicon)
+    with near_documents(batches, rule) as given:
+        yield from given.verdicts(permitted, lexicon)
 
 
 def _packed(block: int, words: Hashes, counts: Any) -> Any:

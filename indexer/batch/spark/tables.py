@@ -198,30 +198,20 @@ def _permitted(verify: str, remove: str | Iterable[str] | None) -> Permitted | N
 
 
 def _near(every: Any, clustered: Any, texts: Any, run: Run) -> Any:
-    column = functions.col
-    sketched = every.select(
-        "owner",
-        "id",
-        *TOLD_BY,
-        *map(column_name, run.rule.schemes),
-        *[OLDER_CLUSTER] * run.against,
-    )
+    column, sketches = functions.col, [*TOLD_BY, *map(column_name, run.rule.schemes)]
+    sketched = every.select("owner", "id", *sketches, *[OLDER_CLUSTER] * run.against)
     near = clustered.where("is_read is not null").join(sketched, ["owner", "id"])
     if texts is not None:
-        given = texts.select(column("id").cast("string").alias("id"), column("text").cast("string").alias("text"))
+        given = texts.select(*(column(name).cast("string").alias(name) for name in ("id", "text")))
         near = near.join(given, "id", "left")
     else:
         near = near.withColumn("text", functions.lit(None).cast("string"))
-    stays = column(OLDER_CLUSTER).isNotNull() if run.against else functions.lit(False)
-    columns = [
-        column("owner"), column("id"), column("component"), column("rank"),
-        column("stand_in"),
-        functions.coalesce("near_similarity", functions.lit(0.0)).alias("similarity"),
-        stays.alias("stays"),
-        *map(column, (*TOLD_BY, "is_read", "text")),
-        *map(column, map(column_name, run.rule.schemes)),
-    ]  # fmt: skip
-    return mapped(near.select(*columns), with_texts, near_schema(run.rule), run.rule)
+    more = {
+        "similarity": functions.coalesce("near_similarity", functions.lit(0.0)),
+        "stays": column(OLDER_CLUSTER).isNotNull() if run.against else functions.lit(False),
+    }
+    wanted = ["owner", "id", "component", "rank", "stand_in", *more, *sketches, "is_read", "text"]
+    return mapped(near.withColumns(more).select(*wanted), with_texts, near_schema(run.rule), run.rule)
 
 
 def _with_clusters(every: Any, clustered: Any, run: Run, verdicts: Any) -> Any:
