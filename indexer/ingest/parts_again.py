@@ -33,7 +33,7 @@ _MOST_COPIED = 4 << 30
 
 
 class StoredParts:
-    """The places of the documents in a file, by their ids, found by reading it once; 32 bytes for each.
+    """The places of the documents in a file, by their ids, found by reading it once; 40 bytes for each.
 
     Uncompressed lines are found by offset. Other files are read again as far as needed, and from the second time on
     from a copy of their documents in a temporary file of at most 4 GiB. Raises UnreadableError if the file can't be
