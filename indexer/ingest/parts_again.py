@@ -44,7 +44,7 @@ class StoredParts:
         self._store, self._container, self._path = store, container, path_of_printable(container)
         self._selection = Selection(line_limit=limit, include=("*",), hidden=True, known=KnownColumns(store))
         self._by_offset, self._times_read = self._has_offsets(), 0
-        self._copy: _Copy | None = None
+        self._copy: _CopiedParts | None = None
         names, places = array("Q"), array("q")
         for place, item in self._by_offsets() if self._by_offset else self._by_numbers():
             for name in {*ids_of(item, container), content_id(item.data)}:
@@ -106,7 +106,7 @@ class StoredParts:
     def _at_numbers(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
         self._times_read += bool(places)
         if self._times_read == 2:
-            self._copy = _Copy.of(self._path, self._by_numbers)
+            self._copy = _CopiedParts.of(self._path, self._by_numbers)
         if self._copy and self._copy.state == _state_of(self._path):
             yield from self._copy.at(places)
             return
@@ -128,7 +128,7 @@ class StoredParts:
             raise UnreadableError("unreadable", "the file is gone") from None
 
 
-class _Copy:
+class _CopiedParts:
     """The documents of a file in the given `state`, by their places."""
 
     def __init__(self, state: tuple[int, ...]) -> None:

@@ -36,6 +36,7 @@ DEFINED = {
     "docs/operations.md": ["50 GB"],
     "docs/reference/pipelines.md": ["1,000,000 bytes"],
     "docs/reference/batches.md": ["120 bytes", "16 bytes", "64 MB"],
+    "docs/reference/clusters.md": ["4 GiB"],
     "docs/reference/formats.md": ["4 GiB", "200 times"],
     "docs/reference/schemes.md": ["8 bytes", "5 bytes", "16,000 bytes", "95%"],
     "docs/reference/fields.md": ["16 bytes"],
