@@ -24,8 +24,6 @@ for _one, _other in sorted(
 _SHORTEST, _LETTERS_A_MISTAKE = 4, 4
 # Doubtful words are taken for misread where the sure ones are so many times as many: one of three on a scanned page.
 _SURE = 0.5
-# A word that stands in so many times fewer documents than its counterpart may be known as a mistake that is often made.
-_RARER = 10
 _KNOWN = 2
 
 
@@ -39,14 +37,14 @@ def judge_pairs(alike: Sequence[bool], known: Sequence[tuple[int, int]]) -> Judg
     """Judge words at the same place; `known` has the number of documents with each.
 
     A word is misread if it is `alike` the other one, see `is_misreading`, and only the other is known. If neither is,
-    or both are and one of them is far rarer, the sure misreadings of the same texts decide.
+    the sure misreadings of the same texts decide.
     """
     sure, doubtful, others, found = [0, 0], list[int](), list[int](), list[int]()
     for number, (may_be, counts) in enumerate(zip(alike, known, strict=True)):
         low, high = sorted(counts)
-        if not may_be or (low >= _KNOWN and high < _RARER * low):
+        if not may_be or low >= _KNOWN:
             others.append(number)
-        elif low < _KNOWN <= high:
+        elif high >= _KNOWN:
             found.append(number)
             sure[counts.index(high)] += 1
         else:
