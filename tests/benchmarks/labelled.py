@@ -1,4 +1,4 @@
-"""Labelled pairs beside rensa and datasketch: what is removed wrongly, and which copies are named.
+"""Labelled pairs beside other programs: what is removed wrongly, and which copies are named.
 
 Run as `python -m tests.benchmarks labelled`. The pairs are those of `make relations`, in languages with spaces between
 words, if both texts have the five words of a shingle. Each program gets the two texts alone, and the second one goes if
@@ -8,11 +8,11 @@ it is near the first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from indexer import dedupe
-from tests.benchmarks.library import near_by_datasketch, near_by_rensa
+from tests.benchmarks.library import near_by_datasketch, near_by_datatrove, near_by_rensa, near_by_text_dedup
 from tests.relations.labelled import TIGHT, labelled
 
 
@@ -30,6 +30,16 @@ def copies_of(texts: Sequence[str]) -> set[int]:
     return {copy.position for copy in dedupe(texts, "minhash@0.7").copies}
 
 
+PROGRAMS: dict[str, Callable[[Sequence[str]], set[int]]] = {
+    "neardup": copies_of,
+    "rensa": near_by_rensa,
+    "datasketch": near_by_datasketch,
+    "text-dedup": near_by_text_dedup,
+    "datatrove": near_by_datatrove,
+}
+"""What each program removes; `make bench` installs neither text-dedup nor datatrove, which need older packages."""
+
+
 def run(per: int = 1) -> dict[str, Removed]:
     """Measure and print, with so many pairs of each language, genre and kind."""
     pairs = [
@@ -38,11 +48,11 @@ def run(per: int = 1) -> dict[str, Removed]:
         if pair.language not in TIGHT and min(len(text.split()) for text in (pair.left, pair.right)) >= 5
     ]
     found = {}
-    for name, near in (("neardup", copies_of), ("rensa", near_by_rensa), ("datasketch", near_by_datasketch)):
+    for name, near in PROGRAMS.items():
         try:
             goes = [bool(near([pair.left, pair.right])) for pair in pairs]
-        except ImportError:
-            print(f"{name} is not installed (make bench installs it)")
+        except ImportError as error:
+            print(f"{name} is not installed: {error}")
             continue
         wrong, named = (
             [gone for gone, pair in zip(goes, pairs, strict=True) if pair.right_may_go == may_go]

@@ -9,9 +9,12 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache, partial
 from itertools import accumulate, islice
+from typing import Any
+
+import numpy as np
 
 from indexer import MemoryIndex, dedupe, fingerprints, sketches
 from indexer.core.one_pass import Forms, MinhashForm, features_of_texts
@@ -192,6 +195,46 @@ def near_by_datasketch(texts: Sequence[str]) -> set[int]:
         if index.query(made):
             near.add(place)
         index.insert(place, made)
+    return near
+
+
+def near_by_text_dedup(texts: Sequence[str]) -> set[int]:
+    """The positions of texts with a band in common with an earlier one, as its script has them by default."""
+    from text_dedup.minhash import SIGNATURE_COLUMN, embed_func
+    from text_dedup.utils import optimal_param, sha1_hash
+
+    values, draw, prime = 250, np.random.RandomState(42), np.uint64((1 << 61) - 1)
+    bands, rows = optimal_param(0.7, values, 0.5, 0.5)
+    made = partial(
+        embed_func, num_perm=values, ngram_size=5, min_length=5, hash_func=partial(sha1_hash, d=32), dtype=np.uint64,
+        hashranges=[(band * rows, (band + 1) * rows) for band in range(bands)],
+        permutations=tuple(draw.randint(least, prime, size=values, dtype=np.uint64) for least in (1, 0)),
+        max_hash=np.uint32((1 << 32) - 1), modulo_prime=prime,
+    )  # fmt: skip
+    return _with_common_bands(made(text, 0)[SIGNATURE_COLUMN] for text in texts)
+
+
+def near_by_datatrove(texts: Sequence[str]) -> set[int]:
+    """The positions of texts with a bucket in common with an earlier one, by its first step for English texts."""
+    step = _datatrove_step()
+    shingles = [step.get_shingles(text) for text in texts]
+    return _with_common_bands([*map(tuple, step.get_signature(each))] if each.size else [] for each in shingles)
+
+
+@cache
+def _datatrove_step() -> Any:
+    from datatrove.pipeline.dedup.minhash import MinhashDedupSignature
+
+    return MinhashDedupSignature("memory://signatures")
+
+
+def _with_common_bands(signatures: Iterable[Sequence[Hashable]]) -> set[int]:
+    seen: set[tuple[int, Hashable]] = set()
+    near = set()
+    for place, signature in enumerate(signatures):
+        if not seen.isdisjoint(bands := [*enumerate(signature)]):
+            near.add(place)
+        seen.update(bands)
     return near
 
 
