@@ -21,8 +21,7 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
-    from indexer.library.relocating import Relocations
-    from indexer.library.removals import SurplusStream
+    from indexer.library.removals import Relocations, SurplusStream
     from indexer.model.times import Refresh
 
 
@@ -56,7 +55,7 @@ prune_options = Group(PruneOptions, removal_options)
     heading="With --json one object, of what was marked or deleted",
     others={
         "With --json --dry-run one object per line, for each document": "removals:Surplus",
-        "With --json and --move-to or --link one object, also with --dry-run": "relocating:Relocations",
+        "With --json and --move-to or --link one object, also with --dry-run": "removals:Relocations",
     },
     short_help="Mark or delete documents that repeat a kept one.",
     epilog="""
@@ -218,7 +217,7 @@ def _decided_summary(listed: SurplusStream) -> str:
 
 @click.command(
     cls=Answering,
-    answers="deciding:Decisions",
+    answers="judgments:Decisions",
     short_help="Remember decisions of people.",
     epilog="""
 \b
@@ -322,7 +321,7 @@ _BECOMES = {"move": "->", "hard": "becomes a hard link to", "symbolic": "becomes
 
 @click.command(
     cls=Answering,
-    answers="relocating:Relocations",
+    answers="removals:Relocations",
     short_help="Put back files that prune moved or linked.",
     epilog="""
 \b

@@ -19,11 +19,10 @@ from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings, finished, in_progress, last_clustering
 from indexer.clustering.relation_notes import NotedRelations
 from indexer.errors import ExtractionError
-from indexer.matching.lexicons import keep_lexicon
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, read_nodes
-from indexer.matching.relating import Relating
+from indexer.matching.relating import Relating, keep_lexicon
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
 from indexer.model.chunking import chunks

@@ -10,8 +10,7 @@ from indexer.clustering.canonical import loses_mail
 from indexer.clustering.placing import Neighbour
 from indexer.clustering.verdicts import MOST_TRIED, Permitted
 from indexer.errors import UsageError, shown
-from indexer.matching.lexicons import StoredLexicon
-from indexer.matching.relating import stored_texts
+from indexer.matching.relating import StoredLexicon, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.mails import is_mail
 from indexer.relations.relation import COPIES, WORDS, Relation

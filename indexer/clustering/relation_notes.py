@@ -10,8 +10,7 @@ from indexer.clustering.canonical import loses_mail
 from indexer.clustering.memory import LastClustering
 from indexer.clustering.verdicts import Permitted, Relations
 from indexer.ingest.rereading import StoredTexts
-from indexer.matching.lexicons import read_lexicon
-from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, stored_texts
+from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, read_lexicon, stored_texts
 from indexer.model import Record, Ref
 from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon

@@ -14,8 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.errors import UsageError, shown
-from indexer.matching.lexicons import read_lexicon
-from indexer.matching.relating import RelatedTexts, stored_texts
+from indexer.matching.relating import RelatedTexts, read_lexicon, stored_texts
 from indexer.model import Record
 from indexer.model.chunking import chunks
 from indexer.model.mails import is_mail

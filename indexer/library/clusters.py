@@ -21,13 +21,11 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
     from indexer.clustering.removal import Removal
-    from indexer.library.deciding import Decisions
     from indexer.library.evaluating import Evaluated, Named
     from indexer.library.histories import History
-    from indexer.library.judgments import JudgedRule
+    from indexer.library.judgments import Decisions, JudgedRule
     from indexer.library.options import Extraction, NamedFields
-    from indexer.library.relocating import Relocations
-    from indexer.library.removals import Pruned, SurplusStream
+    from indexer.library.removals import Pruned, Relocations, SurplusStream
     from indexer.library.reports import Report
     from indexer.matching.relating import Relating
     from indexer.stores.base import Store
@@ -190,7 +188,7 @@ class Clusters(OpenStore):
         new file, and noted in the store before it is done, and `undo` takes it back. The store follows a move. Raises
         UsageError for a folder inside of the indexed ones, and for a store in a search engine.
         """
-        from indexer.library.relocating import relocate
+        from indexer.library.removals import relocate
 
         if asked.with_documents or asked.parts or (asked.older_versions and link):
             raise UsageError("with_documents and parts are for documents of a store, and links for equal files")
@@ -205,7 +203,7 @@ class Clusters(OpenStore):
         Only acts noted by the store are taken back, and only for unchanged files, so a forged list can do nothing.
         Raises UsageError for other files.
         """
-        from indexer.library.relocating import undo
+        from indexer.library.removals import undo
 
         with self._lock, self.store.turn(wanted=not dry_run):
             return undo(self.store, list_file, dry_run=dry_run)
@@ -218,7 +216,7 @@ class Clusters(OpenStore):
         Documents called the same stay in one cluster from then on, others stay apart, as long as the texts are
         unchanged. Raises UsageError for another file, and NotFoundError for an unknown id.
         """
-        from indexer.library.deciding import decide
+        from indexer.library.judgments import decide
 
         with self._lock, self.store.turn(wanted=not dry_run and bool(decisions or forget)):
             return decide(self.store, decisions, forget, dry_run=dry_run)

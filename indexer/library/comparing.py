@@ -91,8 +91,7 @@ def diff(
 ) -> TextDifference:
     """The differing words of two documents, as for `compare`; see `Collection.diff`."""
     from indexer.library.comparisons import TextDifference
-    from indexer.matching.lexicons import StoredLexicon
-    from indexer.matching.relating import relation_of
+    from indexer.matching.relating import StoredLexicon, relation_of
     from indexer.relations.relation import Relation, order_with
     from indexer.relations.versions.order import compared as in_order
     from indexer.text.differences import shortened

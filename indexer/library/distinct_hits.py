@@ -128,8 +128,7 @@ def _relations(
     from indexer.clustering.verdicts import Permitted, Relations
     from indexer.core.text import text_digest
     from indexer.ingest.rereading import StoredTexts
-    from indexer.matching.lexicons import StoredLexicon
-    from indexer.matching.relating import BesideTexts, RelatedTexts, StoredReading, all_read, all_told
+    from indexer.matching.relating import BesideTexts, RelatedTexts, StoredLexicon, StoredReading, all_read, all_told
     from indexer.model.mails import is_mail
     from indexer.relations.beside import own_title
     from indexer.relations.relation import COPIES, SAME_WORK

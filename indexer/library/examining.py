@@ -16,10 +16,9 @@ from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import read_one
 from indexer.ingest.sources import Input, Selection
-from indexer.library.form_findings import forms_found
-from indexer.library.kind_findings import kind_found
 from indexer.library.opening import examine_place, open_store
 from indexer.library.outcomes import Examination
+from indexer.library.text_findings import forms_found, kind_found
 from indexer.matching.rule import default_rule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks

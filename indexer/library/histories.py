@@ -105,7 +105,7 @@ class _StoredChanges:
 
     def __init__(self, store: Store) -> None:
         from indexer.ingest.rereading import StoredTexts
-        from indexer.matching.lexicons import StoredLexicon
+        from indexer.matching.relating import StoredLexicon
 
         self._texts, self._lexicon = StoredTexts(store), StoredLexicon(store)
         self._known: dict[Any, Any] = {}

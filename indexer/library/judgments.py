@@ -1,4 +1,4 @@
-"""The precision of a store's clusters, by judgments of a random sample."""
+"""Decisions and judgments of people: remembered, listed, forgotten, and what they say of a rule."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
 from indexer.clustering.annotations import stored_clusters
-from indexer.clustering.decision_acts import seen_documents
-from indexer.clustering.decision_file import read_judgments
+from indexer.clustering.decision_acts import KeptDecisions, keep_decisions, seen_documents
+from indexer.clustering.decision_file import read_decisions, read_judgments
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.sampling import Sample, Sampled, Sampler, thresholds
-from indexer.errors import UsageError
+from indexer.errors import NotFoundError, UsageError
 from indexer.library.rows import Rows, Shown
 from indexer.matching.evaluation.proportions import SampledStratum, estimated_share
 from indexer.matching.rule import MatchRule
 from indexer.model.decisions import JudgedSample
-from indexer.stores.base import Store
+from indexer.stores import Store
 from indexer.text.counts import counted
 
 LEAST_JUDGED = 60
@@ -154,3 +154,59 @@ def _interval(share: JudgedShare) -> str:
     if share.precision is None or share.low is None or share.high is None:
         return "it can't be said how many are right, since of some kind none was judged"
     return f"{share.precision:.1%} are right ({share.low:.1%} to {share.high:.1%} with a confidence of 95%)"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembrance:
+    """A decision remembered by a store."""
+
+    table: ClassVar[tuple[str, ...]] = ("id", "together", "apart")
+
+    id: Annotated[str, "The id of the decision, for forgetting it"]
+    together: Annotated[tuple[str, ...], "The documents that belong together"]
+    apart: Annotated[tuple[str, ...], "The documents different from those, or without any, from one another"]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedDecision:
+    """A document with a refused decision."""
+
+    table: ClassVar[tuple[str, ...]] = ("id", "reason")
+
+    id: Annotated[str, "The document, as the file names it"]
+    reason: Annotated[str, "The reason for refusing it"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Decisions(Shown):
+    """The decisions of people remembered by a store, and the result of reading a file."""
+
+    kept: Annotated[int, "The number of new ones in the file"] = 0
+    known: Annotated[int, "The number of already remembered ones in the file"] = 0
+    forgotten: Annotated[int, "The number of forgotten ones"] = 0
+    refused: Annotated[Rows[RefusedDecision], "Documents of the file with refused "
+        "decisions"] = field(default_factory=lambda: Rows(RefusedDecision), repr=False)  # fmt: skip
+    contradictions: Annotated[tuple[str, ...], "The contradictions, each in a sentence; their decisions are not "
+        "kept"] = ()  # fmt: skip
+    held: Annotated[Rows[Remembrance], "All decisions of the store "
+        "now"] = field(default_factory=lambda: Rows(Remembrance), repr=False)  # fmt: skip
+
+
+def decide(
+    store: Store, decisions: str | os.PathLike[str] | None, forget: Sequence[str], *, dry_run: bool = False
+) -> Decisions:
+    """Forget decisions, then remember those of a file; see `neardup.library.clusters.Clusters.decide`."""
+    wanted = read_decisions(decisions) if decisions is not None else []
+    known = {decision.id for decision in store.decisions()} if forget else set()
+    if unknown := [name for name in forget if name not in known]:
+        raise NotFoundError(f"{unknown[0]}: no decision of this id is remembered; neardup decisions lists them")
+    forgotten = 0 if dry_run or not forget else store.delete_decisions(list(forget))
+    done = keep_decisions(store, wanted, dry_run=dry_run) if wanted else KeptDecisions()
+    held = (
+        Remembrance(one.id, tuple(each.id for each in one.together), tuple(each.id for each in one.chosen("apart")))
+        for one in store.decisions()
+    )
+    return Decisions(
+        done.kept, done.known, forgotten, Rows(RefusedDecision, (RefusedDecision(*one) for one in done.refused)),
+        tuple(done.contradictions), Rows(Remembrance, held),
+    )  # fmt: skip

@@ -7,10 +7,9 @@ from functools import cached_property
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
-from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
-from indexer.matching.relating import ReadDocument, read_question, read_record, relation_of
+from indexer.matching.relating import ReadDocument, StoredLexicon, read_question, read_record, relation_of
 from indexer.model import Ref
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation

@@ -8,25 +8,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, StoreError
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sketching import NOTHING
-from indexer.matching.lexicons import StoredLexicon
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.pairing import NearPair
 from indexer.matching.question import Question
 from indexer.model import Document, Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.relations.alignment import MOST_WORDS
-from indexer.relations.beside import (
-    Aside,
-    differing,
-    facts_beside,
-    own_title,
-    telling_parts,
-    title_facts,
-    title_hashes,
-)
+from indexer.relations.beside import Aside, differing, facts_beside, own_title, telling_parts, title_facts, title_hashes
 from indexer.relations.comparing import may_be_copy, relate
 from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
@@ -421,3 +412,45 @@ def _made_ready(text: str | ExtractionError) -> Wording | str:
         return text.detail or text.reason
     wording = Wording(text)
     return wording if len(wording) <= MOST_WORDS else f"the text has more than {counted(MOST_WORDS, 'word')}"
+
+
+LEXICON = "lexicon"
+"""The name of the resource that a store keeps it under."""
+
+
+def read_lexicon(store: Store, *, makes_anew: bool = False) -> Lexicon | None:
+    """The lexicon kept by a store, None without one.
+
+    Raises StoreError if it is damaged, unless the caller `makes_anew` a missing one.
+    """
+    data = store.get_resource(LEXICON)
+    if data is None:
+        return None
+    try:
+        return Lexicon.from_bytes(data)
+    except ValueError as error:
+        if makes_anew:
+            return None
+        raise StoreError(
+            f"the words of the collection, the resource {LEXICON!r} of the store, are damaged: {error}; "
+            "neardup cluster makes them anew"
+        ) from error
+
+
+def keep_lexicon(store: Store, lexicon: Lexicon) -> None:
+    store.put_resource(LEXICON, lexicon.to_bytes())
+
+
+class StoredLexicon(Lexicon):
+    """The lexicon of a store, read when the first word is asked for; without one it knows no word."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store: Store | None = store
+
+    def frequency(self, word: int) -> int:
+        if self._store is not None:
+            kept, self._store = read_lexicon(self._store), None
+            if kept is not None:
+                self.take(kept)
+        return super().frequency(word)

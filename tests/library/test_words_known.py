@@ -10,7 +10,7 @@ import pytest
 import indexer
 from indexer.clustering.relation_notes import NotedRelations, RepeatingDocument
 from indexer.errors import StoreError
-from indexer.matching.lexicons import LEXICON, read_lexicon
+from indexer.matching.relating import LEXICON, read_lexicon
 from tests.cli.written import changed, prose
 from tests.words_known import LEFT, RIGHT, said, write
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -17,12 +18,15 @@ from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch, own_files
 from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
 from indexer.model.times import in_order
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
+from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
-from indexer.stores.sqlite.file import StoreErrors, StoreFile, fit_log, transaction
+from indexer.stores.sqlite.file import StoreErrors, StoreFile, fit_log, read_info, transaction
 from indexer.stores.sqlite.parts import (
     READ_ROWS,
+    SqlitePart,
     document_numbers,
     marks,
     replaced_documents,
@@ -40,9 +44,8 @@ from indexer.stores.sqlite.rows import (
     pack_json,
     pack_ref,
 )
-from indexer.stores.sqlite.schemes import SchemeTables
 from indexer.stores.sqlite.sketches import SketchChanges, sketches_of
-from indexer.stores.sqlite.tables import FIRST, StoredScheme, joined, read_schemes
+from indexer.stores.sqlite.tables import FIRST, StoredScheme, add_scheme, joined, read_schemes, remove_scheme
 from indexer.stores.sqlite.writer import WriterLock, WritingThread
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
@@ -50,6 +53,48 @@ from indexer.stores.sqlite.writer import WriterLock, WritingThread
 BATCH_RECORDS = 8000
 BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
+
+
+class SchemeTables(SqlitePart):
+    path: Path
+
+    @abstractmethod
+    def _described(self, info: StoreInfo, schemes: Mapping[str, StoredScheme]) -> None: ...
+
+    def add_scheme(self, scheme: SchemeInfo) -> None:
+        if not is_new(self.info.schemes, scheme, str(self.path)):
+            return
+        with self._writing() as connection:
+            there = [each.info for name, each in read_schemes(connection).items() if name != SIMHASH_DOC]
+            if is_new(there, scheme, str(self.path)):
+                add_scheme(connection, scheme)
+            self._described(read_info(connection), read_schemes(connection))
+
+    def remove_scheme(self, name: str) -> None:
+        with self._writing() as connection:
+            scheme = read_schemes(connection).get(name)
+            if scheme is not None and name != SIMHASH_DOC:
+                remove_scheme(connection, scheme)
+            self._described(read_info(connection), read_schemes(connection))
+
+    def sketch_counts(self) -> Mapping[str, int]:
+        with self._reading() as connection:
+            rows = connection.execute("SELECT name, documents FROM schemes ORDER BY number").fetchall()
+            return {cells.name(name): cells.count(documents) for name, documents in rows if name != SIMHASH_DOC}
+
+    def put_resource(self, name: str, data: bytes) -> None:
+        check_resource(name, data)
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, data))
+
+    def get_resource(self, name: str) -> bytes | None:
+        with self._reading() as connection:
+            row = connection.execute("SELECT octets FROM resources WHERE name = ?", (name,)).fetchone()
+            return cells.blob(row[0]) if row else None
+
+    def resources(self) -> list[str]:
+        with self._reading() as connection:
+            return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
 
 
 class SqliteStore(ClusterTable, SchemeTables, SketchLookups):

@@ -1,1 +1,0 @@
-from indexer.library.relocating import *
