@@ -362,7 +362,7 @@ class Relations(Generic[AnyDocument]):
             elif wording is not None and staying.texts[number]:
                 theirs = self.texts.wording(other) or Wording(staying.texts[number])
                 if not self.permitted.only_copies or may_be_copy(wording, theirs, self.texts.lexicon):
-                    yield other, self.texts.told(document, other, wording, theirs)
+                    yield other, self.texts.by_texts(document, other, wording, theirs)
 
     def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
         one, other = self.texts.wording(document), None if stand_in is None else self.texts.wording(stand_in)

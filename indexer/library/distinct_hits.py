@@ -12,7 +12,7 @@ from indexer.library import asking
 from indexer.library.rows import Rows
 from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
-from indexer.model import Record, Ref, Sketch
+from indexer.model import Document, Record, Ref, Sketch
 
 if TYPE_CHECKING:
     from indexer.clustering.verdicts import Relations
@@ -128,29 +128,38 @@ def _relations(
     from indexer.clustering.verdicts import Permitted, Relations
     from indexer.core.text import text_digest
     from indexer.ingest.rereading import StoredTexts
-    from indexer.matching.relating import BesideTexts, RelatedTexts, StoredLexicon, StoredReading, all_read, all_told
+    from indexer.matching.relating import (
+        BesideTexts,
+        PartsBeside,
+        RelatedTexts,
+        StoredLexicon,
+        all_read,
+        all_told,
+        stored_facts,
+    )
     from indexer.model.mails import is_mail
     from indexer.relations.beside import own_title
     from indexer.relations.relation import COPIES, SAME_WORK
 
-    reader = StoredReading(StoredTexts(store))
+    reader = StoredTexts(store)
 
     def stored(place: int) -> Record | None:
         return records.get(int(positions[place]))
 
-    def read(places: Sequence[int]) -> Iterator[tuple[int, str | ExtractionError]]:
+    def read(places: Sequence[int]) -> Iterator[tuple[int, Document | str | ExtractionError]]:
         of: dict[Ref, list[int]] = {}
         for place in places:
             if record := stored(place):
                 of.setdefault(record.ref, []).append(place)
             else:
                 yield place, texts[int(positions[place])]
-        for record, text in reader.read([*{record.ref: record for record in map(stored, places) if record}.values()]):
-            yield from ((place, text) for place in of.pop(record.ref, ()))
+        wanted = {record.ref: record for record in map(stored, places) if record}
+        for record, document in reader.documents(wanted.values()):
+            yield from ((place, document) for place in of.pop(record.ref, ()))
 
-    def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
+    def beside(one: int, other: int, parts: PartsBeside) -> tuple[DifferingFact, ...]:
         left, right = stored(one), stored(other)
-        return reader.facts(left, right) if left and right else ()
+        return stored_facts(left, right, parts) if left and right else ()
 
     def digest(place: int) -> str:
         if record := stored(place):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
@@ -36,25 +36,37 @@ AT_HAND = 2_000_000
 
 # Characters of texts that are kept for what comes later.
 _KEPT_AT_ONCE = 16_000_000
-# What is kept beside a text counts so many characters more.
-_ENTRY = 200
 _PAIRS_AT_ONCE = 500
 
 AnyDocument = TypeVar("AnyDocument")
-Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, str | ExtractionError]]]
+Read = Callable[[Sequence[AnyDocument]], Iterable[tuple[AnyDocument, Document | str | ExtractionError]]]
 """Gives the texts of documents, or why there is none, in any order."""
+PartsBeside = Callable[[], tuple[Mapping[str, str], Mapping[str, str]]]
+"""Gives what tells something beside the texts of two documents, by its kind; it may have to read them."""
 
 
 class BesideTexts(NamedTuple, Generic[AnyDocument]):
     """The `title` and `format` of a document, and other `facts` that differ beside the texts of two.
 
-    `said` is equal if digests show that the texts are, and that what stands beside them tells the same; or empty.
+    `digest` is equal if the texts are, and what stands beside them tells the same; empty if unknown.
     """
 
     title: Callable[[AnyDocument], str]
-    facts: Callable[[AnyDocument, AnyDocument], tuple[DifferingFact, ...]]
+    facts: Callable[[AnyDocument, AnyDocument, PartsBeside], tuple[DifferingFact, ...]]
     format: Callable[[AnyDocument], str] = lambda _: ""
-    said: Callable[[AnyDocument], str] = lambda _: ""
+    digest: Callable[[AnyDocument], str] = lambda _: ""
+
+
+class _KeptText(NamedTuple):
+    """A text made ready, or why there is none, and what tells something beside it."""
+
+    wording: Wording | str
+    parts: Mapping[str, str]
+
+    @property
+    def size(self) -> int:
+        own = 0 if isinstance(self.wording, str) else len(self.wording.text)
+        return own + sum(map(len, self.parts.values()))
 
 
 NO_COPY = Relation("reworded")
@@ -86,7 +98,7 @@ class RelatedTexts(Generic[AnyDocument]):
         self._brief, self._only_copies, self._beside = bool(brief), brief == "copies", beside
         self._read, self.key, self.name, self.digest = read, key, name, digest
         self.lexicon, self._learns = lexicon, learns
-        self._known: OrderedDict[Hashable, Wording | str] = OrderedDict()
+        self._known: OrderedDict[Hashable, _KeptText] = OrderedDict()
         self._alike: dict[Hashable, AnyDocument] = {}
         self._characters = 0
         self.unread = ""
@@ -107,11 +119,9 @@ class RelatedTexts(Generic[AnyDocument]):
         learned = list(groups)
         listed = [*learned, *counted_before]
         while self._characters > _KEPT_AT_ONCE:
-            _, old = self._known.popitem(last=False)
-            self._characters -= 0 if isinstance(old, str) else len(old.text)
+            self._characters -= self._known.popitem(last=False)[1].size
         wanted = {self.key(each): each for documents in listed for each in documents}
-        for document, text in self._read([each for key, each in wanted.items() if key not in self._known]):
-            self._note(document, text)
+        self._read_again([each for key, each in wanted.items() if key not in self._known])
         if not self._learns:
             return
         for documents in learned:
@@ -122,14 +132,14 @@ class RelatedTexts(Generic[AnyDocument]):
                     beside += [line_hashes(wording), title_hashes(self._beside.title(each) if self._beside else "")]
             self.lexicon.add([shared.all(), *beside])
 
-    def _note(self, document: AnyDocument, text: str | ExtractionError) -> None:
-        said = _made_ready(text)
-        if isinstance(said, Wording):
-            self._characters += len(said.text)
-        else:
-            self.unread = self.unread or f"{self.name(document)}: {said}"
-        self._counts[isinstance(said, Wording)] += 1
-        self._known[self.key(document)] = said
+    def _read_again(self, documents: Sequence[AnyDocument]) -> None:
+        for document, read in self._read(documents):
+            text, left_out = (read.text, read.left_out) if isinstance(read, Document) else (read, ())
+            kept = self._known[self.key(document)] = _KeptText(_made_ready(text), telling_parts(left_out))
+            self._characters += kept.size
+            if isinstance(kept.wording, str):
+                self.unread = self.unread or f"{self.name(document)}: {kept.wording}"
+            self._counts[isinstance(kept.wording, Wording)] += 1
 
     def forget(self) -> None:
         self._known.clear()
@@ -137,51 +147,55 @@ class RelatedTexts(Generic[AnyDocument]):
         self._characters = 0
 
     def wording(self, document: AnyDocument) -> Wording | None:
-        said = self._known.get(self.key(self._at_hand(document)))
-        return said if isinstance(said, Wording) else None
+        kept = self._known.get(self.key(self._at_hand(document)))
+        return kept.wording if kept and isinstance(kept.wording, Wording) else None
 
     def _at_hand(self, document: AnyDocument) -> AnyDocument:
         key = self.key(document)
         return document if key in self._known else self._alike.get(key, document)
 
-    def _text(self, document: AnyDocument) -> Wording | str:
+    def _kept(self, document: AnyDocument) -> _KeptText:
         document = self._at_hand(document)
         if (key := self.key(document)) not in self._known:
-            for one, text in self._read([document]):
-                self._note(one, text)
+            self._read_again([document])
         return self._known[key]
+
+    def _facts(self, one: AnyDocument, other: AnyDocument) -> tuple[DifferingFact, ...]:
+        if self._beside is None:
+            return ()
+        return self._beside.facts(one, other, lambda: (self._kept(one).parts, self._kept(other).parts))
 
     def identical(self, one: AnyDocument, other: AnyDocument) -> bool:
         same = bool(digest := self.digest(one)) and digest == self.digest(other)
-        return same and not (self._beside and self._beside.facts(one, other))
+        return same and not self._facts(one, other)
 
     def known(self, one: AnyDocument, other: AnyDocument) -> Relation | None:
         """The relation by the digests; None if only the texts tell."""
         if self.identical(one, other):
             return Relation("identical")
-        if self._beside and (said := self._beside.said(one)) and said == self._beside.said(other):
+        if self._beside and (digest := self._beside.digest(one)) and digest == self._beside.digest(other):
             titles = self._beside.title(one), self._beside.title(other)
-            if not title_facts(titles, ("", "")) and not self._beside.facts(one, other):
+            if not title_facts(titles, ("", "")) and not self._facts(one, other):
                 return Relation("reflowed")
         return None
 
     def digests(self, document: AnyDocument) -> list[str]:
         """The digests that are equal in documents that may be copies of this one."""
-        said = self._beside.said(document) if self._beside else ""
-        titled = f"{said} {self._beside.title(document)}" if self._beside and said else ""
-        return [each for each in (self.digest(document), titled, said) if each]
+        both = self._beside.digest(document) if self._beside else ""
+        titled = f"{both} {self._beside.title(document)}" if self._beside and both else ""
+        return [each for each in (self.digest(document), titled, both) if each]
 
     def between(self, document: AnyDocument, other: AnyDocument) -> Relation | str:
         if known := self.known(document, other):
             return known
-        left, right = self._text(document), self._text(other)
+        left, right = self._kept(document).wording, self._kept(other).wording
         if isinstance(left, str):
             return f"{self.name(document)}: {left}"
         if isinstance(right, str):
             return f"{self.name(other)}: {right}"
-        return self.told(document, other, left, right)
+        return self.by_texts(document, other, left, right)
 
-    def told(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
+    def by_texts(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
         if self._only_copies and not may_be_copy(left, right, self.lexicon):
             return NO_COPY
         formats = [self._beside.format(each) for each in (document, other)] if self._beside else ["", ""]
@@ -191,8 +205,7 @@ class RelatedTexts(Generic[AnyDocument]):
             if self._beside is None:
                 return ()
             titles = self._beside.title(document), self._beside.title(other)
-            facts = title_facts(titles, (left.given, right.given), self.lexicon)
-            return facts + self._beside.facts(document, other)
+            return title_facts(titles, (left.given, right.given), self.lexicon) + self._facts(document, other)
 
         # Equal digests have been seen before.
         return _with_beside(relation, beside, digests_differ=bool(self.digest(document)))
@@ -216,14 +229,13 @@ def stored_texts(
     learns: bool = False,
     brief: bool = False,
 ) -> RelatedTexts[Record]:
-    reading = StoredReading(texts or StoredTexts(store))
     return RelatedTexts(
-        reading.read,
+        (texts or StoredTexts(store)).documents,
         key=lambda record: record.ref,
         name=lambda record: name_of(record.ref),
         digest=all_read,
         beside=BesideTexts(
-            lambda record: own_title(record.title, record.source), reading.facts, lambda record: record.format, all_told
+            lambda record: own_title(record.title, record.source), stored_facts, lambda record: record.format, all_told
         ),
         lexicon=lexicon or StoredLexicon(store),
         learns=learns,
@@ -245,38 +257,17 @@ def told_by(text_digest: str, beside_digest: str) -> str:
     return f"{text_digest} {beside_digest}" if text_digest not in ("", NOTHING) and beside_digest else ""
 
 
-class StoredReading:
-    """Reads each document once, for its text and for what stands beside it."""
-
-    def __init__(self, texts: StoredTexts) -> None:
-        self._texts = texts
-        self._left_out: dict[tuple[Ref, str], tuple[tuple[str, str], ...]] = {}
-        self._characters = 0
-
-    def read(self, records: Sequence[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
-        if self._characters > _KEPT_AT_ONCE:
-            self._left_out.clear()
-            self._characters = 0
-        for record, document in self._texts.documents(records):
-            telling = () if isinstance(document, ExtractionError) else (*telling_parts(document.left_out).items(),)
-            self._left_out[record.ref, record.read_digest] = telling
-            self._characters += _ENTRY + sum(len(text) for _, text in telling)
-            yield record, document if isinstance(document, ExtractionError) else document.text
-
-    def facts(self, one: Record, other: Record) -> tuple[DifferingFact, ...]:
-        if not one.may_be_same_mail(other):
-            return differing(one.mail_head, other.mail_head)
-        if one.read_digest == other.read_digest or (one.beside_digest and one.beside_digest == other.beside_digest):
-            return ()
-        both = one, other
-        if not all((each.ref, each.read_digest) in self._left_out for each in both):
-            for _ in self.read(both):
-                pass
-        # Titles are compared with the texts at hand.
-        left, right = (
-            Aside("", each.source, each.metadata, self._left_out.get((each.ref, each.read_digest), ())) for each in both
-        )
-        return facts_beside(left, right, ("", ""))
+def stored_facts(one: Record, other: Record, parts: PartsBeside) -> tuple[DifferingFact, ...]:
+    """The facts that differ beside the texts of two stored documents, except for their titles."""
+    if not one.may_be_same_mail(other):
+        return differing(one.mail_head, other.mail_head)
+    if one.read_digest == other.read_digest or (one.beside_digest and one.beside_digest == other.beside_digest):
+        return ()
+    left, right = (
+        Aside("", each.source, each.metadata, (*beside.items(),))
+        for each, beside in zip((one, other), parts(), strict=True)
+    )
+    return facts_beside(left, right, ("", ""))
 
 
 class RelatedPair(NamedTuple):

@@ -33,7 +33,7 @@ from indexer.core.sketches import sorted_distinct
 from indexer.core.text import DIGEST_BYTES
 from indexer.errors import ExtractionError
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.relating import BesideTexts, RelatedTexts, told_by
+from indexer.matching.relating import BesideTexts, PartsBeside, RelatedTexts, told_by
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks, chunks_by_size
@@ -165,7 +165,7 @@ class NearDocuments:
         mails = [json.loads(each or "{}") for each in self._table["mail"].to_pylist()]
         titles, formats = ([each or "" for each in self._table[name].to_pylist()] for name in ("title", "format"))
 
-        def beside(one: int, other: int) -> tuple[DifferingFact, ...]:
+        def beside(one: int, other: int, _: PartsBeside) -> tuple[DifferingFact, ...]:
             if not may_be_one_mail(mails[one], mails[other]):
                 return differing(mails[one], mails[other])
             left, right = digests[one][_BESIDE_DIGEST:], digests[other][_BESIDE_DIGEST:]
