@@ -22,7 +22,7 @@ def executed(path: Path) -> Any:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=300, kernel_name="python3", coalesce_streams=True).execute()
     for cell in notebook.cells:
         # When it was run, and how the kernel counts, are nobody's concern.
         cell.metadata.clear()
