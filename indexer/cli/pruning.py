@@ -140,14 +140,14 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
         say(losses)
     count, total = tally.named, len(collection)
     more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
-    owners = "; what is its owner's stays, and loses neardup's fields"
+    owners = "; documents of an owner stay, and lose neardup's fields"
     if asked.with_documents:
         owners = ", and so do documents that have changed; the others are deleted as a whole"
     elif collection.store.capabilities.embedded:
         owners = ""
-    stays = "what they stand in" if asked.parts else "what is to be kept" if asked.decisions else "what they repeat"
-    stays = "the latest version" if asked.older_versions else stays
-    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; {stays} stays{owners}{more}")
+    stay = "the longer ones" if asked.parts else "the kept ones" if asked.decisions else "the repeated ones"
+    stay = "the latest versions" if asked.older_versions else stay
+    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; {stay} stay{owners}{more}")
     if count and not pruning.yes:
         if not can_ask():
             raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
@@ -195,7 +195,7 @@ def _summary(listed: SurplusStream) -> str:
     kinds += [f"{count - same:,} near, the least similar {listed.rule.shown(tally.least)}"] * (count > same)
     if losses := tally.losses():
         say(losses)
-    said = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
+    said = f"{counted(count, 'document repeats', 'documents repeat')} a kept one ({size(tally.total_bytes)})"
     return said + f": {' and '.join(kinds)}" * bool(kinds)
 
 
@@ -207,7 +207,7 @@ def _parts_summary(listed: SurplusStream) -> str:
 
 def _older_summary(listed: SurplusStream) -> str:
     tally = listed.tally
-    return f"{counted(tally.named, 'older version')} with a later one in place ({size(tally.total_bytes)})"
+    return f"{counted(tally.named, 'older version has', 'older versions have')} a later one ({size(tally.total_bytes)})"
 
 
 def _decided_summary(listed: SurplusStream) -> str:

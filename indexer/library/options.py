@@ -61,9 +61,8 @@ JobsAsked = Annotated[int | None, Option("Worker processes.  [default: one per p
     goes_with=["run_on=local"])]  # fmt: skip
 SchemesAsked = Annotated[str | None, Option("For a new store or a batch: exactly these schemes. simhash-doc alone is "
     "the lean form.  [default: simhash-doc and the schemes of --kind]", metavar="NAME,...")]  # fmt: skip
-KindAsked = Annotated[KindName | None, Option(f"For a new store or a batch: the kind of its texts ({_ABOUT_KINDS}), "
-    "which decides on the schemes, the rule, and the number of words that are too few.  [default: "
-    "documents]")]  # fmt: skip
+KindAsked = Annotated[KindName | None, Option(f"For a new store or a batch: the kind of its texts ({_ABOUT_KINDS}). "
+    "It decides the schemes, the rule, and how few words are too few.  [default: documents]")]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ KINDS: Mapping[str, TextKind] = {
         ),
         TextKind(
             "pdfs",
-            "texts of PDF files that several programs extracted, each with spaces and columns of its own",
+            "PDF files read by several programs, each with its own spaces and columns",
             ("minhash:features=letters,bands=16,rows=3",),
             "simhash-doc@3bits/minhash@0.5+minhash@0.5",
             min_tokens=DEFAULT_MIN_TOKENS,

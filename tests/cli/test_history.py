@@ -130,7 +130,7 @@ def test_older_versions_go_for_the_latest_where_the_order_is_known(neardup: Near
         f"docs/1.10/a.txt  {said} 1.10 < 2.0 in the path",
         f"docs/1.9/a.txt  {said} 1.9 < 1.10 in the path",
     ]
-    assert "2 older versions with a later one in place" in named.err
+    assert "2 older versions have a later one" in named.err
     assert {row["older"] for row in older(neardup)} == {
         f"version {each} in the path" for each in ("1.10 < 2.0", "1.9 < 1.10")
     }

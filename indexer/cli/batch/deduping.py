@@ -33,7 +33,8 @@ class DedupeOptions:
     writing: BatchOutput
     time_field: TimeFieldAsked = None
     against: Annotated[str | None, Option("A folder with the sketches and clusters of older documents. Their copies "
-        "are removed too.", kind="path", metavar="OLD")] = None  # fmt: skip
+        "are removed too. A document with the id of an older one takes its place, and stays.", kind="path",
+        metavar="OLD")] = None  # fmt: skip
     latest: LatestAsked = False
     judging: BatchJudging = BatchJudging()
     unverified: Annotated[bool, Option("Decide by the rule alone, without texts, even if it is a simhash. Some removed "

@@ -122,7 +122,7 @@
     }
     all.append(
       button("As proposed", every((member) => member.proposed)),
-      button("None is the same", every(() => "apart")),
+      button("All are different", every(() => "apart")),
       button("Clear", every(() => "")),
     );
     head.append(all);
