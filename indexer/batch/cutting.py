@@ -208,48 +208,44 @@ class _CutPlan:
 
 def read_words(parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
     for number, part in enumerate(parts):
-        for row in _rows(part, asked):
+        for row in (row for _, rows in _pages(part, asked) for row in rows):
             none = np.empty(0, dtype=np.uint64)
             words = none if row.text is None else words_of(row.text, identifiers=False).hashes
             yield WordsRead(number, row.id, row.time, words)
 
 
-@dataclass(frozen=True, slots=True)
-class _FileRow:
-    """A row of a file: its id, text and time, and the row itself for writing."""
-
+class _FileRow(NamedTuple):
     id: str
     text: str | None
     time: str | None
-    number: int
-    raw: Any
 
 
-def _rows(part: Part, asked: Cutting) -> Iterator[_FileRow]:
-    return _of_lines(part, asked) if isinstance(part.reader, JsonLines) else _of_table(part, asked)
-
-
-def _of_table(part: Part, asked: Cutting) -> Iterator[_FileRow]:
-    named = printable_path(part.path)
+def _pages(part: Part, asked: Cutting) -> Iterator[tuple[Any, list[_FileRow]]]:
+    """The batches of a table, each with its rows, or the lines of a file, each with one."""
+    named, number = printable_path(part.path), 0
+    pages = _lines if isinstance(part.reader, JsonLines) else _batches
     try:
-        with part.opened() as stream, parquet_file(stream, named) as file:
-            text = _text_column(file.schema_arrow.names, asked, named)
-            names = file.schema_arrow.names
-            identity, moment = asked.columns.id or "id", asked.time_field
-            number = 0
-            for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
-                columns = [
-                    batch[name].to_pylist() if name in names else [None] * batch.num_rows
-                    for name in (text, identity, moment)
-                ]
-                for place, (one, key, at) in enumerate(zip(*columns, strict=True), 1):
-                    number += 1
-                    raw = batch if place == batch.num_rows else None
-                    yield _FileRow(
-                        _id(key, named, number), one if isinstance(one, str) else None, _text(at), number, raw
-                    )
+        with part.opened() as stream:
+            for page, values in pages(stream, part.path, asked):
+                yield page, [_row(named, place, *each) for place, each in enumerate(values, number + 1)]
+                number += len(values)
     except (arrow.ArrowException, *BROKEN) as error:
         raise StoreError(f"{named}: can't be read: {error}") from error
+
+
+def _row(named: str, number: int, text: Any, identity: Any, moment: Any) -> _FileRow:
+    name = f"{named}:{number}" if identity is None or identity == "" else str(_text(identity))
+    return _FileRow(name, text if isinstance(text, str) else None, _text(moment))
+
+
+def _batches(stream: Any, path: str, asked: Cutting) -> Iterator[tuple[Any, list[tuple[Any, ...]]]]:
+    named = printable_path(path)
+    with parquet_file(stream, named) as file:
+        names = file.schema_arrow.names
+        wanted = _text_column(names, asked, named), asked.columns.id or "id", asked.time_field
+        for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
+            columns = [batch[name].to_pylist() if name in names else [None] * batch.num_rows for name in wanted]
+            yield batch, list(zip(*columns, strict=True))
 
 
 def _text_column(names: list[str], asked: Cutting, named: str) -> str:
@@ -262,32 +258,19 @@ def _text_column(names: list[str], asked: Cutting, named: str) -> str:
     return name
 
 
-def _of_lines(part: Part, asked: Cutting) -> Iterator[_FileRow]:
-    named, limit, number = printable_path(part.path), Selection().line_limit, 0
-    try:
-        with part.opened() as stream:
-            lines = decompressed(stream, part.path)
-            while line := lines.readline(limit + 1):
-                number += 1
-                if len(line) > limit:
-                    raise StoreError(f"{named}: line {number:,}: longer than {counted(limit, 'byte')}; take it out")
-                try:
-                    item = json.loads(line.removeprefix(MARK)) if line.strip() else None
-                except (ValueError, RecursionError):
-                    item = None
-                known = item if isinstance(item, dict) else {}
-                text = value_at(known, asked.columns.text or "text")
-                yield _FileRow(
-                    _id(value_at(known, asked.columns.id or "id"), named, number),
-                    text if isinstance(text, str) else None,
-                    _text(value_at(known, asked.time_field)) if asked.time_field else None, number, line,
-                )  # fmt: skip
-    except BROKEN as error:
-        raise StoreError(f"{named}: can't be read: {error}") from error
-
-
-def _id(value: Any, named: str, number: int) -> str:
-    return f"{named}:{number}" if value is None or value == "" else str(_text(value))
+def _lines(stream: Any, path: str, asked: Cutting) -> Iterator[tuple[bytes, list[tuple[Any, ...]]]]:
+    limit, number, lines = Selection().line_limit, 0, decompressed(stream, path)
+    while line := lines.readline(limit + 1):
+        number += 1
+        if len(line) > limit:
+            place = f"{printable_path(path)}: line {number:,}"
+            raise StoreError(f"{place}: longer than {counted(limit, 'byte')}; take it out")
+        try:
+            item = json.loads(line.removeprefix(MARK)) if line.strip() else None
+        except (ValueError, RecursionError):
+            item = None
+        wanted = asked.columns.text or "text", asked.columns.id or "id", asked.time_field
+        yield line, [tuple(value_at(item, name) if name and isinstance(item, dict) else None for name in wanted)]
 
 
 def _text(value: Any) -> str | None:
@@ -312,27 +295,31 @@ def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str)
     for part, cuts in chosen:
         written = _CutPart(part, cuts, asked, out)
         way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
-        way(written, out)
+        way(written, asked.columns.text or "text")
         yield written.listed()
 
 
 class _CutPart:
     def __init__(self, part: Part, cuts: PartCuts, asked: Cutting, out: str) -> None:
-        self.part, self.asked, self._cuts = part, asked, cuts
+        self.part, self._asked, self._cuts = part, asked, cuts
         [file] = part.files
-        self._place = printable_path(str(target_path(file, out)))
+        self.target = target_path(file, out)
         self._noted: list[tuple[Any, ...]] = []
 
-    def rows(self) -> Iterator[tuple[_FileRow, str | None, bool]]:
-        number = -1
-        for number, row in enumerate(_rows(self.part, self.asked)):
-            spans, text = self._cuts.spans.get(number), None
-            if spans and row.text is not None:
-                text, pieces = without(row.text, spans)
-                for (first, last, stands_in), (begin, end) in zip(spans, pieces, strict=True):
-                    self._noted.append((self._place, row.number, row.id, begin, end, last - first, stands_in))
-            yield row, text, number not in self._cuts.dropped
-        if number + 1 != self._cuts.documents:
+    def pages(self) -> Iterator[tuple[Any, dict[int, str], list[bool]]]:
+        """Each batch or line, with the changed texts of its rows by their places, and whether they stay."""
+        place, number = printable_path(str(self.target)), 0
+        for page, rows in _pages(self.part, self._asked):
+            changed: dict[int, str] = {}
+            for at, row in enumerate(rows):
+                spans = self._cuts.spans.get(number + at)
+                if spans and row.text is not None:
+                    changed[at], pieces = without(row.text, spans)
+                    for (first, last, stands_in), (begin, end) in zip(spans, pieces, strict=True):
+                        self._noted.append((place, number + at + 1, row.id, begin, end, last - first, stands_in))
+            yield page, changed, [number + at not in self._cuts.dropped for at in range(len(rows))]
+            number += len(rows)
+        if number != self._cuts.documents:
             raise StoreError(f"{self.part.path}: has changed while it was read; run the command again")
 
     def listed(self) -> Any:
@@ -369,26 +356,14 @@ def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[
     return made, [characters(first, last) for first, last, *_ in spans]
 
 
-def _write_table(written: _CutPart, out: str) -> None:
-    part = written.part
-    [file] = part.files
-    name = written.asked.columns.text or "text"
-
-    def batches() -> Iterator[Any]:
-        texts: dict[int, str] = {}
-        kept: list[bool] = []
-        for row, text, stays in written.rows():
-            if text is not None:
-                texts[len(kept)] = text
-            kept.append(stays)
-            if row.raw is not None:
-                yield _changed(row.raw, name, texts).filter(arrow.array(kept, arrow.bool_()))
-                texts, kept = {}, []
-
-    with part.opened() as stream, parquet_file(stream, part.path) as known:
+def _write_table(written: _CutPart, name: str) -> None:
+    with written.part.opened() as stream, parquet_file(stream, written.part.path) as known:
         schema, codec = known.schema_arrow, codec_of(known)
-    with written_file(target_path(file, out)) as target:
-        write_groups(target, schema, batches(), codec)
+    pages = (
+        _changed(batch, name, texts).filter(arrow.array(kept, arrow.bool_())) for batch, texts, kept in written.pages()
+    )
+    with written_file(written.target) as target:
+        write_groups(target, schema, pages, codec)
 
 
 def _changed(batch: Any, name: str, texts: dict[int, str]) -> Any:
@@ -401,14 +376,11 @@ def _changed(batch: Any, name: str, texts: dict[int, str]) -> Any:
     return arrow.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _write_lines(written: _CutPart, out: str) -> None:
-    part = written.part
-    [file] = part.files
-    name = written.asked.columns.text or "text"
-    with written_file(target_path(file, out)) as target, packed(target, part.path) as lines:
-        for row, text, stays in written.rows():
+def _write_lines(written: _CutPart, name: str) -> None:
+    with written_file(written.target) as target, packed(target, written.part.path) as lines:
+        for line, texts, [stays] in written.pages():
             if stays:
-                lines.write(row.raw if text is None else _with_text(row.raw, name, text))
+                lines.write(_with_text(line, name, texts[0]) if texts else line)
 
 
 def _with_text(line: bytes, name: str, text: str) -> bytes:

@@ -13,6 +13,7 @@ import numpy as np
 
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.clusters.clustering import BEFORE
+from indexer.batch.clusters.describing import DIGESTS
 from indexer.batch.form import Form, column_name, read_footer, sketch_schema
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clustering_of, rule_of
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
@@ -176,22 +177,17 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Bat
         source, failed = columns["source"][place], columns["failed"][place]
         has_words = columns[column_name(SIMHASH_DOC)][place] is not None
         own = Fingerprint(values[place], columns["tokens"][place]).sketches(keys[place]) if has_words else {}
+        taken: dict[str, Any] = {name: columns[name][place] for name in ("short", "title", "format", "extractor")}
+        taken |= {name: (columns[name][place] or b"").hex() for name in ("source_digest", *DIGESTS)}
         inside = not container or source == container or source.startswith(f"{container}/")
         record = Record(
             ref=places.of(name, metadata[place]),
             sketches=own if failed else own | sketches[place],
-            short=columns["short"][place],
             source=source,
-            title=columns["title"][place],
-            format=columns["format"][place],
-            extractor=columns["extractor"][place],
             size=columns["bytes"][place],
-            source_digest=(columns["source_digest"][place] or b"").hex(),
-            text_digest=(columns["text_digest"][place] or b"").hex(),
-            read_digest=(columns["read_digest"][place] or b"").hex(),
-            beside_digest=(columns["beside_digest"][place] or b"").hex(),
             metadata=metadata[place],
             container="" if inside else container,
+            **taken,
         )
         rows.append(BatchRow(record, failed))
     return rows

@@ -26,7 +26,7 @@ from indexer.batch.arrow import (
     repeated,
     scalar,
 )
-from indexer.batch.form import Form, Making, sketch_schema
+from indexer.batch.form import Form, Making, column_name, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns, with_declarations
 from indexer.core.markup import is_clean
 from indexer.core.text import DIGEST_BYTES, text_digest
@@ -40,7 +40,7 @@ from indexer.ingest.outcomes import InlineSketching, record_of
 from indexer.ingest.short_texts import ENGINE, LONGEST, ShortTexts, is_blank
 from indexer.ingest.sketching import sketch_columns
 from indexer.ingest.sources import Input
-from indexer.model import DECLARED, Record, Ref, with_declared
+from indexer.model import DECLARED, SIMHASH_DOC, Record, Ref, with_declared
 from indexer.model.joined import Joined
 from indexer.relations.beside import NOTHING_BESIDE
 from indexer.schemes.simhash import values_of
@@ -232,35 +232,31 @@ def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, dat
 def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
     records = [row.record for row in rows]
     metadata, times = metadata_columns([record.metadata for record in records], form.time_field)
-    prints = [record.fingerprint for record in records]
-    columns = [
-        arrow.array([_text(record.ref.id) for record in records], arrow.string()),
-        arrow.array([row.row for row in rows], arrow.int64()),
-        arrow.array([_text(record.source) for record in records], arrow.string()),
-        arrow.array([row.container and _text(row.container) for row in rows], arrow.string()),
-        arrow.array([_text(record.title) for record in records], arrow.string()),
-        arrow.array([record.format for record in records], arrow.string()),
-        arrow.array([record.extractor for record in records], arrow.string()),
-        arrow.array([record.size for record in records], arrow.int64()),
-        arrow.array([record.tokens for record in records], arrow.int64()),
-        arrow.array([record.short for record in records], arrow.bool_()),
-        times,
-        metadata,
-        arrow.array([None if row.failed is None else _text(row.failed) for row in rows], arrow.string()),
-        arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
-        arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
-        arrow.array([bytes.fromhex(record.read_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
-        arrow.array([bytes.fromhex(record.beside_digest) or None for record in records], arrow.binary()),
-        arrow.array([each and each.bits for each in prints], arrow.int64()),
-    ]
+    columns: dict[str, Any] = {
+        "id": [_text(record.ref.id) for record in records],
+        "row": [row.row for row in rows],
+        "source": [_text(record.source) for record in records],
+        "container": [row.container and _text(row.container) for row in rows],
+        "title": [_text(record.title) for record in records],
+        "bytes": [record.size for record in records],
+        "time": times,
+        "metadata": metadata,
+        "failed": [None if row.failed is None else _text(row.failed) for row in rows],
+        column_name(SIMHASH_DOC): [each and each.bits for each in (record.fingerprint for record in records)],
+    }
+    for name in ("format", "extractor", "tokens", "short"):
+        columns[name] = [getattr(record, name) for record in records]
+    for name in ("source_digest", "text_digest", "read_digest", "beside_digest"):
+        columns[name] = [bytes.fromhex(getattr(record, name)) or None for record in records]
     for scheme in form.made:
-        sketches = [record.sketches.get(scheme.family) for record in records]
-        columns += [
-            arrow.array([sketch.payload if sketch else b"" for sketch in sketches], arrow.binary()),
-            arrow.array([list(sketch.keys) if sketch else [] for sketch in sketches], arrow.list_(arrow.int64())),
-            arrow.array([sketch.features if sketch else 0 for sketch in sketches], arrow.int64()),
-        ]
-    return arrow.RecordBatch.from_arrays(columns, schema=sketch_schema(form))
+        name, sketches = column_name(scheme.family), [record.sketches.get(scheme.family) for record in records]
+        columns[name] = [sketch.payload if sketch else b"" for sketch in sketches]
+        columns[f"{name}_keys"] = [list(sketch.keys) if sketch else [] for sketch in sketches]
+        columns[f"{name}_features"] = [sketch.features if sketch else 0 for sketch in sketches]
+    schema = sketch_schema(form)
+    given = ((columns[field.name], field.type) for field in schema)
+    arrays = [values if isinstance(values, arrow.Array) else arrow.array(values, kind) for values, kind in given]
+    return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _text(text: str) -> str:
