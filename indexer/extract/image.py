@@ -11,7 +11,7 @@ from indexer.extract.ocr.pages import PageReader
 from indexer.extract.ocr.pictures import of_image
 from indexer.extract.ocr.tesseract import INSTALL
 from indexer.extract.paragraphs import of_text
-from indexer.extract.pdf import running_text
+from indexer.extract.running import running_text
 from indexer.model import Document
 
 # Those whose decoders are in use everywhere; Pillow has many others.
@@ -37,6 +37,6 @@ def extract_image(data: bytes, reader: PageReader | None) -> Document:
     found = reader.read(pages)
     if not found:
         raise reader.failure(len(pages))
-    text, begins = running_text([of_text(found.get(number, "")) for number in pages])
+    text, begins, left_out = running_text([of_text(found.get(number, "")) for number in pages])
     name = f"images rules {EXTRACTOR_VERSION}{reader.said(pages, found)}"
-    return Document(text, extractor=name, pages=begins if len(pages) > 1 else ())
+    return Document(text, extractor=name, pages=begins if len(pages) > 1 else (), left_out=left_out)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -12,11 +13,19 @@ from indexer.extract.paragraphs import PageLine
 _SAME_BASE, _SAME_LEFT = 3.0, 6.0
 # Fewer lines, or shorter ones, may be a table.
 _LEAST_ROWS, _LEAST_LETTERS = 8, 15
-LEAST_NUMBERS, _LONGEST_NUMBER, _FARTHEST = 3, 4, 10
+_LEAST_NUMBERS, _LONGEST_NUMBER, _FARTHEST = 3, 4, 10
 # Of the rows of a page most have two columns, or a number where each line has one.
 _MOST = 0.6
 # Of lines of prose so many begin within a sentence; cells of tables begin with capitals and digits.
 _WITHIN = 1 / 3
+
+NUMBERED = re.compile(r"\s*([0-9]{1,4}) +(?=\S)")
+"""A number before the words of a line."""
+Lefts = Callable[[int], float]
+"""The distance of a character from the left side of its page, in points, by its number."""
+_SPACES = re.compile(r"(?<=\S) +(?=\S)")
+# Lines that may go over two columns, how many of them are looked at for a gap, and how straight it is, in points.
+_LONG_ROW, _SAMPLED, _SAME_COLUMN, _MOST_ROWS, _LEAST_GAPS = 30, 6, 6.0, 0.6, 4
 
 
 def _number_of(text: str) -> int | None:
@@ -26,13 +35,13 @@ def _number_of(text: str) -> int | None:
 
 def _is_counting(numbers: Sequence[int]) -> bool:
     steps = {after - before for before, after in pairwise(numbers)}
-    return len(numbers) >= LEAST_NUMBERS and len(steps) == 1 and 0 < steps.pop() <= _FARTHEST
+    return len(numbers) >= _LEAST_NUMBERS and len(steps) == 1 and 0 < steps.pop() <= _FARTHEST
 
 
 def without_line_numbers(lines: list[PageLine]) -> list[PageLine]:
     numbers = [line for line in lines if _number_of(line.text) is not None]
     others = [line for line in lines if _number_of(line.text) is None]
-    if len(numbers) < LEAST_NUMBERS or len(others) < _LEAST_ROWS:
+    if len(numbers) < _LEAST_NUMBERS or len(others) < _LEAST_ROWS:
         return lines
     by_base = {round(line.base / _SAME_BASE): line for line in reversed(others)}
     beside = []
@@ -96,3 +105,69 @@ def _is_prose(texts: Sequence[str]) -> bool:
     return len(letters) >= len(texts) / 2 and sum(letter == letter.lower() for letter in letters) >= _WITHIN * len(
         letters
     )
+
+
+def ordered(left_of: Lefts, lines: list[PageLine], places: list[int], *, by_gaps: bool) -> tuple[list[PageLine], bool]:
+    # Most pages have few lines that begin with a digit.
+    begun = [row for row, line in enumerate(lines) if line.text.lstrip()[:1].isdigit()]
+    if len(begun) >= _LEAST_NUMBERS:
+        numbered = {row: found for row in begun if (found := NUMBERED.match(lines[row].text))}
+        alone = sum(lines[row].text.strip().isdecimal() for row in begun)
+        numbers = [int(numbered[row][1]) for row in sorted(numbered, key=lambda row: -lines[row].base)]
+        # Where they are few or don't rise they count no lines, and looking for their places takes time.
+        if len(numbers) + alone >= _LEAST_NUMBERS and all(before < after for before, after in pairwise(numbers)):
+            cut = list[PageLine]()
+            for row, line in enumerate(lines):
+                found = numbered.get(row)
+                cut += parted_number(line, found, left_of(places[row] + found.end())) if found else [line]
+            if len(plain := without_line_numbers(cut)) < len(cut):
+                return plain, False
+    gutter = _gutter(left_of, lines, places) if by_gaps else None
+    if gutter is None:
+        return lines, False
+    parted = list[PageLine]()
+    for line, place in zip(lines, places, strict=True):
+        gaps = _gaps(left_of, line, place)
+        at = next((end for end, left, _ in gaps if abs(left - gutter) < _SAME_COLUMN), None)
+        if at is None:
+            parted.append(line)
+        else:
+            parted.append(line._replace(text=line.text[:at]))
+            parted.append(line._replace(text=line.text[at:], left=left_of(place + at)))
+    columns = by_columns(parted)
+    return (lines, False) if columns is parted else (columns, True)
+
+
+def parted_number(line: PageLine, number: re.Match[str], left: float) -> list[PageLine]:
+    return [line._replace(text=number[1]), line._replace(text=line.text[number.end() :], left=left, below=1.0)]
+
+
+def _gutter(left_of: Lefts, lines: list[PageLine], places: list[int]) -> float | None:
+    rows = [row for row, line in enumerate(lines) if len(line.text) >= _LONG_ROW]
+    if len(rows) < _SAMPLED or _widest(left_of, lines, places, max(rows, key=lambda row: len(lines[row].text))) is None:
+        return None
+    some, begins = rows[:: len(rows) // _SAMPLED][:_SAMPLED], list[float]()
+    for looked_at, row in enumerate(some, 1):
+        if (left := _widest(left_of, lines, places, row)) is not None:
+            begins.append(left)
+        if len(begins) + len(some) - looked_at < _MOST_ROWS * len(some):
+            return None
+    middle = median(begins)
+    return middle if sum(abs(left - middle) < _SAME_COLUMN for left in begins) >= _MOST_ROWS * len(some) else None
+
+
+def _widest(left_of: Lefts, lines: list[PageLine], places: list[int], row: int) -> float | None:
+    # A gutter is in the middle of a page.
+    side = len(lines[row].text) // 5
+    gaps = sorted(_gaps(left_of, lines[row], places[row], side), key=lambda gap: gap[2])
+    if len(gaps) < _LEAST_GAPS or gaps[-1][2] <= 1.5 * gaps[len(gaps) // 2][2]:
+        return None
+    return gaps[-1][1]
+
+
+def _gaps(left_of: Lefts, line: PageLine, place: int, side: int = 0) -> list[tuple[int, float, float]]:
+    found = []
+    for space in _SPACES.finditer(line.text, side, len(line.text) - side):
+        left = left_of(place + space.end())
+        found.append((space.end(), left, left - left_of(place + space.start() - 1)))
+    return found

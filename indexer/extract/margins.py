@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import NamedTuple
 
 # Running headers and footers of more lines than this are not known in practice.
 _EDGE = 4
 # Left and right pages may have their own: a page is compared with the next two on either side.
 _NEIGHBOURS = (1, 2)
-_NUMBERS = re.compile(r"(\d+|\b[ivxlc]+\b)", re.IGNORECASE)
+# Without IGNORECASE, which also takes the Turkish i without a dot.
+_NUMBERS = re.compile(r"(\d+|\b[ivxlcIVXLC]+\b)")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 def without_running_lines(pages: Sequence[list[str]]) -> tuple[Sequence[list[str]], list[str]]:
-    tops = [[_plain(line) for line in page[:_EDGE]] for page in pages]
-    bottoms = [[_plain(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
+    tops = [[_edge(line) for line in page[:_EDGE]] for page in pages]
+    bottoms = [[_edge(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
     kept, running = [], dict[str, None]()
     for number, page in enumerate(pages):
         top, bottom = _running(tops, number), _running(bottoms, number)
@@ -31,29 +31,14 @@ def _size(pages: Sequence[list[str]]) -> int:
 
 
 class _Edge(NamedTuple):
-    words: tuple[str, ...]
-    numbers: tuple[str, ...]
-
-    def as_on(self, other: _Edge, pages: int) -> str | None:
-        if self.words != other.words:
-            return None
-        pairs = list(zip(self.numbers, other.numbers, strict=True))
-        if any(own != ahead and _number(ahead) - _number(own) != pages for own, ahead in pairs):
-            return None
-        numbers = [own if own == ahead else "#" for own, ahead in pairs]
-        return "".join(piece for pair in zip_longest(self.words, numbers, fillvalue="") for piece in pair)
+    text: str
+    counts: tuple[int, int, int]
 
 
-def _plain(line: str) -> _Edge:
-    pieces = _NUMBERS.split(" ".join(line.split()))
-    return _Edge(tuple(pieces[::2]), tuple(pieces[1::2]))
-
-
-def _number(digits: str) -> int:
-    if digits.isdecimal():
-        return int(digits[:18])
-    values = [_ROMAN[letter] for letter in digits.lower()[:18]]
-    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+def _edge(line: str) -> _Edge:
+    text = " ".join(line.split())
+    # No number has these, and few lines have equally many.
+    return _Edge(text, (text.count(" "), text.count("a"), text.count("e")))
 
 
 def _running(edges: list[list[_Edge]], number: int) -> list[str]:
@@ -65,9 +50,30 @@ def _running(edges: list[list[_Edge]], number: int) -> list[str]:
         for line in edges[other]
     ]
     found: list[str] = []
-    for line in edges[number]:
-        same = next((said for pages, other in near if (said := line.as_on(other, pages)) is not None), None)
+    for text, counts in edges[number]:
+        alike = (_as_on(text, other.text, pages) for pages, other in near if other.counts == counts)
+        same = next((said for said in alike if said is not None), None)
         if same is None:
             break
         found.append(same)
     return found
+
+
+def _as_on(line: str, other: str, pages: int) -> str | None:
+    """The line with a sign for each number that counts the pages, if the other line says the same so many pages on."""
+    own, ahead = _NUMBERS.split(line), _NUMBERS.split(other)
+    if own[::2] != ahead[::2]:
+        return None
+    for place in range(1, len(own), 2):
+        if own[place] != ahead[place]:
+            if _number(ahead[place]) - _number(own[place]) != pages:
+                return None
+            own[place] = "#"
+    return "".join(own)
+
+
+def _number(digits: str) -> int:
+    if digits.isdecimal():
+        return int(digits[:18])
+    values = [_ROMAN[letter] for letter in digits.lower()[:18]]
+    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexer.core.markup import ENDS_WORD, Names
-from indexer.extract import pdf
+from indexer.extract import pdf, pdfium, running
 from indexer.extract.base import Extractor, Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.markup import boilerplate, html, xml
@@ -99,10 +99,11 @@ def test_ends_change_nothing_else_of_real_documents(shared_data: Path, monkeypat
     names = [name for names in html._ENDS for name in names.split()]
     words_alone = Names(dict.fromkeys(names, ENDS_WORD), boilerplate.ELEMENTS, boilerplate.BEGINNINGS)
     monkeypatch.setattr(html, "_NAMES", words_alone)
-    for module in (html, xml, pdf):
+    for module in (html, xml, running):
         monkeypatch.setattr(module, "in_blocks", cleaned)
-    monkeypatch.setattr(pdf, "with_ends", lambda lines: [line.text for line in lines])
-    monkeypatch.setattr(pdf, "BLOCK_END", "\n")
+    for module in (pdf, pdfium):
+        monkeypatch.setattr(module, "with_ends", lambda lines: [line.text for line in lines])
+    monkeypatch.setattr(running, "BLOCK_END", "\n")
     for path, texts in zip(found, marked, strict=True):
         for each, text in zip(EXTRACTORS, texts, strict=True):
             assert " ".join(text.split()) == text_of(path.read_bytes(), path.name, each).replace("\f", " "), path

@@ -313,3 +313,13 @@ def test_what_a_program_reads_itself_asks_for_what_is_needed() -> None:
     with pytest.raises(ExtractionError) as failed:
         read_document(image("JPEG", BRIDGE), "", Options(), LIMITS)
     assert failed.value.reason == NEEDS_OCR
+
+
+@needs_tesseract
+def test_running_lines_of_scans_are_kept_beside_the_text() -> None:
+    known = {0: f"Harbour Gazette 7\n\n{BRIDGE}", 1: f"Harbour Gazette 8\n\n{HARVEST}"}
+    document = read_document(
+        image("TIFF", BRIDGE, HARVEST), "", ASKED, LIMITS, pages.PageReader("eng", LIMITS, known=known)
+    )
+    assert "Gazette" not in document.text
+    assert [text for kind, text in document.left_out if kind == "page margin"] == ["Harbour Gazette #"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extractor, Options
 from indexer.extract.document import Limits, read_document
-from indexer.extract.pdf import running_text
+from indexer.extract.running import running_text
 from indexer.extract.text import cleaned
 from indexer.model import Document
 from tests.extract.folded import folded
@@ -66,7 +66,7 @@ def test_a_word_broken_over_pages() -> None:
 
 def test_pages_begin_where_their_first_words_do() -> None:
     pages = [["Title", "one inclu-", "1"], ["Title", "ding two", "2"], ["Title", "3"], ["Title", "three \x02", "4"]]
-    text, begins = running_text(pages)
+    text, begins, _ = running_text(pages)
     assert text == "one including two\fthree"
     assert [text[begin:] for begin in begins] == ["one including two\fthree", "ding two\fthree", "\fthree", "three"]
     document = read(make_pdf([[f"page {c * 4} has words", "a second line"] for c in "abc"]))
@@ -75,7 +75,7 @@ def test_pages_begin_where_their_first_words_do() -> None:
 
 @given(st.lists(st.lists(st.text("ab- \x02\x01/\n\u00ad", min_size=1).filter(str.strip), max_size=4), max_size=6))
 def test_pages_change_nothing_of_the_text(pages: list[list[str]]) -> None:
-    text, begins = running_text(pages)
+    text, begins, _ = running_text(pages)
     assert " ".join(text.split()) == cleaned(text)
     assert len(text) == len(cleaned(text))
     assert len(begins) == len(pages)
@@ -103,6 +103,11 @@ def test_lines_within_a_page_stay_however_often_they_repeat() -> None:
 def test_pages_much_alike_stay() -> None:
     pages = [["Certificate", f"No. {n}", "awarded to somebody", "with thanks"] for n in range(5)]
     assert running_text(pages)[0].count("awarded to somebody") == 5
+
+
+def test_a_turkish_i_without_a_dot_counts_no_pages() -> None:
+    pages = [[f"B\u00f6l\u00fcm {mark}", f"the words of page {c * 3}"] for mark, c in zip("i\u0131", "ab", strict=True)]
+    assert running_text(pages)[0].count("\u0131") == 1
 
 
 def test_one_page_loses_nothing() -> None:
@@ -168,14 +173,15 @@ def test_titles_of_real_papers_are_those_of_their_metadata(shared_data: Path) ->
     """The titles as the first pages set them, of papers that also name them in metadata."""
     import pypdfium2
 
-    from indexer.extract.pdf import title_on_page
+    from indexer.extract.pdfium import handle_of, title_on_page
 
     papers = sorted((shared_data / "jose").glob("*/*.pdf"))
     found = 0
     for paper in papers:
         document = pypdfium2.PdfDocument(paper)
         named = document.get_metadata_value("Title")
-        title = title_on_page(document, document[0].get_textpage())
+        page = document[0].get_textpage()
+        title = title_on_page(document, handle_of(page))
         document.close()
         assert title in ("", named.replace("'", "\u2019"), named)
         found += title != ""
