@@ -1,4 +1,4 @@
-"""The data views (index patterns) of the dashboards: how fields are shown, named and hidden, and where they lead."""
+"""The data views (index patterns) of the dashboards: the form, name and link of each field."""
 
 from __future__ import annotations
 

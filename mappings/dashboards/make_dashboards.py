@@ -36,7 +36,7 @@ def id_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Another object that one needs, by the name that it has inside."""
+    """A reference to another object, by its name inside this one."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class Reference:
 
 
 def objects(product: Product) -> list[dict[str, Any]]:
-    """Everything that is imported, what is referred to before what refers to it."""
+    """All objects to import; an object comes after those it refers to."""
     made = [_view(view, product) for view in VIEWS.values()]
     for dashboard in DASHBOARDS:
         panels = [panel for panel in dashboard.panels if product != "kibana" or not isinstance(panel, Controls)]
@@ -175,7 +175,7 @@ def _aggregations(panel: Metric | Chart | Table, product: Product) -> list[dict[
 
 
 def _shown(panel: Panel) -> dict[str, Any]:
-    """What a user may change of a panel: colours, widths of columns, and their order."""
+    """The parts of a panel a user may change: colours, widths of columns, and their order."""
     if isinstance(panel, Chart):
         return {"vis": {"colors": dict(panel.colors)}}
     if isinstance(panel, Table):

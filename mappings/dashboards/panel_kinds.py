@@ -1,4 +1,4 @@
-"""The kinds of panels that dashboards have, and what a panel asks: no more than both products know."""
+"""The kinds of panels in dashboards, and their queries; both products know all of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def measure(kind: Literal["sum", "max"], name: str, label: str) -> Aggregation:
 
 
 def terms(name: str, label: str, size: int, role: str = "segment") -> Aggregation:
-    """The most frequent values of a field; what has none is counted as unknown."""
+    """The most frequent values of a field; documents without one count as unknown."""
     order = {"orderBy": "1", "order": "desc", "size": size, "otherBucket": False, "otherBucketLabel": "others"}
     missing = {"missingBucket": True, "missingBucketLabel": "unknown"}
     return Aggregation("terms", role, {"field": name, **order, **missing, "customLabel": label})
@@ -70,7 +70,7 @@ def in_ranges(name: str, label: str, bounds: Sequence[int]) -> Aggregation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """What all panels have: a name for its id, a title, a sentence, and its place in 48 columns."""
+    """A name for the id, a title, a sentence, and a place in 48 columns, as all panels have them."""
 
     name: str
     title: str
@@ -172,7 +172,7 @@ def number(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls(Panel):
-    """Lists to choose from: fields and their labels. What is chosen narrows every panel."""
+    """Lists to choose from: fields and their labels. A choice narrows every panel."""
 
     view: str
     fields: tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""What the dashboards show: the panels of each dashboard, said once for both products."""
+"""The panels of each dashboard, said once for both products."""
 
 from __future__ import annotations
 
