@@ -181,11 +181,15 @@ def _list_surplus(listed: SurplusStream, pruning: PruneOptions, *, as_json: bool
         say(listed.remark)
     for line in tally.reasons() if not decided else ():
         say(line)
-    summary = _parts_summary if parts else _decided_summary if decided else _summary
-    summary = _older_summary if pruning.asked.older_versions else summary
-    say(f"a dry run: {summary(listed)}; nothing was changed")
+    words = next((words for kind, words in _SUMMARIES.items() if getattr(pruning.asked, kind)), None)
+    summary = _summary_of(listed, *words) if words else _summary(listed)
+    say(f"a dry run: {summary}; nothing was changed")
     if tally.kept:
         say(f"{counted(tally.kept, 'document')} will be kept all the same")
+
+
+def _summary_of(listed: SurplusStream, one: str, several: str, place: str) -> str:
+    return f"{counted(listed.tally.named, one, several)} {place} ({size(listed.tally.total_bytes)})"
 
 
 def _summary(listed: SurplusStream) -> str:
@@ -199,20 +203,12 @@ def _summary(listed: SurplusStream) -> str:
     return said + f": {' and '.join(kinds)}" * bool(kinds)
 
 
-def _parts_summary(listed: SurplusStream) -> str:
-    tally = listed.tally
-    named = counted(tally.named, "document stands", "documents stand")
-    return f"{named} whole in another one ({size(tally.total_bytes)})"
-
-
-def _older_summary(listed: SurplusStream) -> str:
-    tally = listed.tally
-    return f"{counted(tally.named, 'older version has', 'older versions have')} a later one ({size(tally.total_bytes)})"
-
-
-def _decided_summary(listed: SurplusStream) -> str:
-    tally = listed.tally
-    return f"{counted(tally.named, 'document')} would go as decided ({size(tally.total_bytes)})"
+# One document, several, and what would become of them.
+_SUMMARIES = {
+    "parts": ("document stands", "documents stand", "whole in another one"),
+    "decisions": ("document", "documents", "would go as decided"),
+    "older_versions": ("older version has", "older versions have", "a later one"),
+}
 
 
 @click.command(

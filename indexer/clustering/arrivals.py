@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from indexer.clustering.annotations import MARK, READ_AT_ONCE, cluster_of, is_alone, leaving
-from indexer.clustering.assign import Changes, ReadingAssigner
+from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.batch_lookup import BatchDocuments, BulkJudge, SketchIdentity, sketch_identity
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
@@ -156,7 +156,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
             if self.cluster
             else None
         )
-        self._assigner = ReadingAssigner(store, by.canonical, self._relations, apart)
+        self._assigner = Assigner(store, by.canonical, relations=self._relations, apart=apart)
         self._fewest = fewest
         # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
         self._coming: set[Ref] = set()
@@ -168,7 +168,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
-        self._note = by.note(reads=self._relations.reads)
+        self._note = by.note(reads=self._relations.texts is not None)
         self._begun = False
         self._since = since or self._note.at
 

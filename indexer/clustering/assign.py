@@ -226,6 +226,8 @@ class Assigner:
         self.store, self.rule, self.dry_run = store, rule, dry_run
         self.relations, self._apart = relations or NotedRelations(store, read=False), apart
         self.changes = Changes()
+        self.read: dict[Ref, Record] = {}
+        """Records that are at hand already."""
         # What was read of the documents that are assigned together, where they are few.
         self._once: dict[Ref, AnnotatedRecord] | None = None
 
@@ -359,7 +361,12 @@ class Assigner:
             self.changes.unordered += len(there) > 1 and first not in placed
 
     def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
-        return self.store.described(refs)
+        if not self.read or not self.read.keys() >= set(refs):
+            return self.store.described(refs)
+        annotations = self.store.annotations(refs)
+        return [
+            None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
+        ]
 
     def _described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
         if self._once is None:
@@ -435,19 +442,3 @@ class Assigner:
         self.changes.removed += len(ids)
         if ids and not self.dry_run:
             self.store.delete_clusters(ids)
-
-
-class ReadingAssigner(Assigner):
-    def __init__(
-        self, store: Store, rule: CanonicalRule, relations: NotedRelations, apart: FormsApart | None = None
-    ) -> None:
-        super().__init__(store, rule, relations=relations, apart=apart)
-        self.read: dict[Ref, Record] = {}
-
-    def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
-        if not self.read.keys() >= set(refs):
-            return super().described(refs)
-        annotations = self.store.annotations(refs)
-        return [
-            None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
-        ]

@@ -98,7 +98,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     relations = NotedRelations.after(last, store, read=relation, renews=True, apart=apart)
     decisions, least = HeldDecisions(store), rule.measure.similarity
     cut = forms_apart(apart, relations, decisions, least)
-    note = ClusterSettings(rule, bound, chosen, apart).note(reads=relations.reads)
+    note = ClusterSettings(rule, bound, chosen, apart).note(reads=relations.texts is not None)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())

@@ -22,7 +22,7 @@ from indexer.clustering.annotations import (
     repeating,
     share_steps,
 )
-from indexer.clustering.assign import ReadingAssigner
+from indexer.clustering.assign import Assigner
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.relation_notes import RepeatingDocument
@@ -74,7 +74,7 @@ class Placer:
     """
 
     def __init__(
-        self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None, decisions: HeldDecisions
+        self, store: Store, rule: MatchRule, assigner: Assigner, radius: float | None, decisions: HeldDecisions
     ) -> None:
         self.store, self.rule, self._assigner, self._radius, self._decisions = store, rule, assigner, radius, decisions
 

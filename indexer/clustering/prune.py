@@ -17,15 +17,18 @@ from indexer.clustering.canonical import loses_mail, values_for
 from indexer.clustering.held_decisions import HeldDecisions
 from indexer.clustering.memory import ClusterSettings, require_remembered
 from indexer.clustering.removal import RedundantDocument, Removal
-from indexer.clustering.verdicts import APART, Permitted, Reason, Relations, mail_reason, stored_relations
+from indexer.clustering.verdicts import APART, Permitted, Reason, Relations, mail_reason
 from indexer.clustering.versions import signs_among
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, ShingleReader, preferred, reader_of
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of
+from indexer.matching.relating import read_lexicon, stored_texts
 from indexer.matching.rule import DEFAULT_SHARE, Finder, MatchRule, TextVerification
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks, chunks_by_size
+from indexer.model.mails import is_mail
+from indexer.relations.lexicon import Lexicon
 from indexer.relations.versions.order import Lineage, lineages
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
@@ -76,10 +79,13 @@ class Pruning(Removal):
     def remark(self) -> str:
         way = "--unverified goes by the simhash" if self.rule.by_hash_alone else "--verify sketch goes by the sketches"
         instead = f"nothing near is removed but what is identical; {way} alone"
-        return self._relations.remark(instead) if self._relations else ""
+        return self._relations.texts.remark(instead) if self._relations else ""
 
     def _checked(self) -> Iterator[list[RedundantDocument]]:
-        self._relations = stored_relations(self.store, self._permitted) if self._permitted else None
+        if self._permitted:
+            kept = read_lexicon(self.store)
+            texts = stored_texts(self.store, lexicon=kept or Lexicon(), learns=kept is None)
+            self._relations = Relations(self._permitted, texts, lambda record: is_mail(record.source))
         for page in _pages(self.store):
             stand_ins = list(dict.fromkeys(other for *_, other in page))
             versions = self.store.versioned([*stand_ins, *(ref for _, _, ref, _ in page)])

@@ -55,7 +55,7 @@ class NotedRelations:
         kept = read_lexicon(store, makes_anew=renews) if read else None
         learns = bool(read) and (kept is None or (renews and kept.is_outgrown(store.count())))
         self._learned = _AskedLexicon() if learns else None
-        self._texts = self._by(self._learned or kept, learns=learns) if read else None
+        self.texts = self._by(self._learned or kept, learns=learns) if read else None
         self._others = self._judging()
         self._again, self._anew, self._since, self._renews = read is True, learns and renews, since, renews
         # Of documents that go for another one than they repeat, that one.
@@ -85,26 +85,18 @@ class NotedRelations:
 
     def _judging(self) -> Relations[Record]:
         """The relations to what stays, as `prune` asks them; without texts to what is identical."""
-        texts = self._texts or stored_texts(self._store, self._read_again)
-        named = None if self._texts else "identical"
+        texts = self.texts or stored_texts(self._store, self._read_again)
+        named = None if self.texts else "identical"
         return Relations(Permitted.named(named), texts, lambda record: is_mail(record.source))
-
-    @property
-    def reads(self) -> bool:
-        return self._texts is not None
 
     @property
     def counts(self) -> bool:
         return self._learned is not None
 
-    @property
-    def texts(self) -> RelatedTexts[Record] | None:
-        return self._texts
-
     def forget(self) -> None:
         self._others.forget()
-        if self._texts:
-            self._texts.forget()
+        if self.texts:
+            self.texts.forget()
 
     def words(self, documents: Sequence[RepeatingDocument]) -> list[str]:
         """The relation of each document to the one that it repeats, or to another one for which it may go.
@@ -115,7 +107,7 @@ class NotedRelations:
         self._others.prepare(())
         self._together = {(each.group, each.record.ref.id): each for each in documents}
         known = [self._known(each) for each in documents]
-        if self._texts is None:
+        if self.texts is None:
             return self._told(documents, known)
         groups: dict[str, list[Record]] = {}
         before: dict[str, list[Record]] = {}
@@ -125,7 +117,7 @@ class NotedRelations:
                 grows = not self._anew and (each.noted_of_other.get("cluster") or {}).get("size_class")
                 (before if grows else groups).setdefault(each.group, []).extend((each.record, each.other))
         begun = time.monotonic()
-        self._texts.prepare(groups.values(), before.values())
+        self.texts.prepare(groups.values(), before.values())
         words = [word or self._read(each) for each, word in zip(documents, known, strict=True)]
         if self._renews:
             # Of those that stay already another one may be a copy.
@@ -134,7 +126,7 @@ class NotedRelations:
             for each, word in zip(documents, known, strict=True):
                 if word and each.group in grown & (groups.keys() | before.keys()):
                     more.setdefault(each.group, []).append(each.record)
-            self._texts.prepare((), more.values())
+            self.texts.prepare((), more.values())
         words = self._told(documents, words)
         if groups or before:
             self.took(time.monotonic() - begun)
@@ -172,7 +164,7 @@ class NotedRelations:
             return ""
         if document.record.is_identical(document.other):
             return "identical"
-        if self._texts and (known := self._texts.known(document.record, document.other)):
+        if self.texts and (known := self.texts.known(document.record, document.other)):
             return known.word
         if word := self.given.get(document.record.ref, ""):
             if to := self.given_to.get(document.record.ref):
@@ -200,9 +192,9 @@ class NotedRelations:
         return found is not None and verdict_of(noted) == "differs" and found.record.indexed_at <= self._since
 
     def _read(self, document: RepeatingDocument) -> str:
-        if document.other is None or self._texts is None:
+        if document.other is None or self.texts is None:
             return UNVERIFIED
-        relation = self._texts.between(document.record, document.other)
+        relation = self.texts.between(document.record, document.other)
         self._note_asked(document.record)
         if isinstance(relation, str):
             return (self._noted(document) if self._anew else "") or UNVERIFIED
@@ -214,7 +206,7 @@ class NotedRelations:
         return self._learned.to_keep(self._store.count())
 
     def go_by(self, lexicon: Lexicon) -> None:
-        self._texts, self._learned, self._anew = self._by(lexicon), None, True
+        self.texts, self._learned, self._anew = self._by(lexicon), None, True
         self._others = self._judging()
         self._depending.clear()
 

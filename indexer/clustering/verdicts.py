@@ -14,16 +14,12 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from indexer.errors import UsageError, shown
-from indexer.matching.relating import RelatedTexts, read_lexicon, stored_texts
-from indexer.model import Record
+from indexer.matching.relating import RelatedTexts
 from indexer.model.chunking import chunks
-from indexer.model.mails import is_mail
 from indexer.relations.comparing import may_be_copy
-from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, PARTS, REMOVABLE, Relation, RelationWord
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
-from indexer.stores.base import Store
 
 NOT_VERIFIED = "not verified"
 """The kind of reason of what could not be read."""
@@ -369,19 +365,10 @@ class Relations(Generic[AnyDocument]):
         lacking = set[int]() if other is None else {*other.hashes.tolist()}
         return [] if one is None else list({*one.hashes.tolist()} - lacking)
 
-    def remark(self, instead: str) -> str:
-        return self.texts.remark(instead)
-
 
 def mail_reason(beside: str) -> Reason:
     """The reason to keep a mail near a document that is none: sender, recipients and date would be lost."""
     return Reason("a mail beside another kind of document", f"it is a mail, and {beside} is none")
-
-
-def stored_relations(store: Store, permitted: Permitted) -> Relations[Record]:
-    kept = read_lexicon(store)
-    texts = stored_texts(store, lexicon=kept or Lexicon(), learns=kept is None)
-    return Relations(permitted, texts, lambda record: is_mail(record.source))
 
 
 def verdicts_of(
