@@ -19,7 +19,7 @@ from indexer.clustering.clusters import put_groups, renew_relations
 from indexer.clustering.forms_kept_apart import forms_apart
 from indexer.clustering.grouping import radius_of
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
-from indexer.clustering.memory import ClusterSettings, arriving, last_clustering, remembered
+from indexer.clustering.memory import ClusterSettings, arriving, remembered
 from indexer.clustering.placing import Neighbour, Placer, asking_of, read_records
 from indexer.clustering.policy import KnownOriginal, Policy, StandIns
 from indexer.clustering.relation_notes import NotedRelations
@@ -149,7 +149,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         self._stand_ins = StandIns(store, policy)
         self.counts, self._replaced = Arrived(), ReplacedVersions(store)
         read = None if self.cluster else False
-        self._relations = NotedRelations.after(last_clustering(store), store, read=read, apart=by.apart)
+        self._relations = NotedRelations.after_last(store, read=read, apart=by.apart)
         self._decisions = HeldDecisions(store)
         apart = (
             forms_apart(by.apart, self._relations, self._decisions, by.rule.measure.similarity)

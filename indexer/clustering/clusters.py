@@ -16,7 +16,7 @@ from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.forms_kept_apart import forms_apart
 from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
-from indexer.clustering.memory import ClusterSettings, finished, in_progress, last_clustering
+from indexer.clustering.memory import ClusterSettings, finished, in_progress
 from indexer.clustering.relation_notes import NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
@@ -86,7 +86,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     Clusters are the groups of `neardup.clustering.held_decisions.grouped_nodes`. `bound` is the greatest distance of
     two documents of one, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts
     nothing; by default twice the rule's own distance. Each removable document is noted with the kept one it repeats
-    (see `neardup.clustering.choosing.choose`), and, if known, with its relation to it (see `NotedRelations.after`).
+    (see `neardup.clustering.choosing.choose`), and, if known, with its relation to it (see `NotedRelations`).
     With `apart` "form" documents with other facts are in clusters of their own. A cluster keeps its id as long as the
     document it was named after stays in it. Doing it again writes nothing. `reader` verifies by reading, if the caller
     wants to see its failures; if every needed text fails, ExtractionError is raised and nothing is changed. Memory:
@@ -94,8 +94,7 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
-    last = last_clustering(store)
-    relations = NotedRelations.after(last, store, read=relation, renews=True, apart=apart)
+    relations = NotedRelations.after_last(store, read=relation, renews=True, apart=apart)
     decisions, least = HeldDecisions(store), rule.measure.similarity
     cut = forms_apart(apart, relations, decisions, least)
     note = ClusterSettings(rule, bound, chosen, apart).note(reads=relations.texts is not None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from indexer.clustering.canonical import loses_mail
-from indexer.clustering.memory import LastClustering
+from indexer.clustering.memory import last_clustering
 from indexer.clustering.verdicts import Permitted, Relations
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, read_lexicon, stored_texts
@@ -69,13 +69,12 @@ class NotedRelations:
         self.seconds: float | None = None
 
     @classmethod
-    def after(
-        cls, last: LastClustering, store: Store, *, read: Relating | None = None, renews: bool = False, apart: str = ""
-    ) -> Self:
+    def after_last(cls, store: Store, *, read: Relating | None = None, renews: bool = False, apart: str = "") -> Self:
         """The relations after the last clustering; None reads the texts at hand, or nothing if the last one did so.
 
         With something to keep `apart`, None reads all.
         """
+        last = last_clustering(store)
         if read is None:
             read = True if apart else "at hand" if last.reads else False
         return cls(store, read=read, since=last.at if last.finished else "", renews=renews)
