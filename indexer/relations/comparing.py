@@ -104,6 +104,9 @@ class _SentenceComparison:
                 told = len(self._variants)
         if check and any(map(check.are_replaced, self._both_own)):
             check = None
+        if check and self._other_format:
+            for block in self._both_own:
+                check.note_sentences(block)
         return self._told(misread, cleaner, check)
 
     def _rendition_check(self) -> RenditionCheck | None:
@@ -133,8 +136,9 @@ class _SentenceComparison:
         word: RelationWord
         may_be = self._variants or self._other_format or (only_left and only_right and not moved)
         if rendition and may_be and (self._variants or text_gone or text_new):
+            word = "edited" if rendition.adds_sentences else "rendition"
             return Relation(
-                "rendition", (), misread, added, removed, only_left=tuple(only_left), only_right=tuple(only_right),
+                word, (), misread, added, removed, only_left=tuple(only_left), only_right=tuple(only_right),
                 replaced=tuple(rendition.by_format), moved=tuple(moved), common=rendition.body.words, lost=removed,
             )  # fmt: skip
         if self._variants:

@@ -69,14 +69,14 @@ class Relation:
     def says_less(self) -> bool:
         """True if each sentence of the left is on the right, unchanged and in order."""
         return self.word in COPIES or (
-            self.word in ("edited", "contains", "part") and not (self.only_left or self.moved)
+            self.word in ("edited", "contains", "part") and not (self.only_left or self.moved or self.replaced)
         )
 
     @property
     def may_hold(self) -> bool:
         """True if the left may say everything on the right: no sentence of both is changed, and none is only right."""
         return self.word in COPIES or (
-            self.word in ("edited", "contains", "part") and not (self.only_right or self.moved)
+            self.word in ("edited", "contains", "part") and not (self.only_right or self.moved or self.replaced)
         )
 
     def __str__(self) -> str:

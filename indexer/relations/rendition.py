@@ -38,9 +38,12 @@ _BRACKETS = str.maketrans("<{[>}]", "((()))")
 _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
 _AROUND = 100
-# Words of grammar in clauses of so few to so many words are at most this share of the body, if one side has them.
+# Words of grammar in clauses of so few to so many words, and in longer sentences than captions, are at most this share
+# of the body, if one side has them; of prose they are a fifth. Moved sentences have half of their passages elsewhere.
 _CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
-_NO_PROSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
+_CAPTION, _PROSE, _MOVED = 20, 5, 4
+_NO_CLAUSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
+_NO_PROSE = re.compile(r"[\[\]<>{}|*_`#@=\\]|::|--|//")
 _MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
 _BRACKETED = re.compile(r"[()\[\]<>]")
 _LONGEST_MARK = 3
@@ -104,7 +107,7 @@ class RenditionCheck:
     ) -> None:
         self._left, self._right, self._blocks, self.body, self._facts = left, right, blocks, body, facts
         self._other_format = other_format
-        self._replaced = self._added = self._facts_replaced = 0
+        self._replaced = self._clauses = self._sentences = self._facts_replaced = 0
         self.by_format: list[tuple[str, str]] = []
 
     def refuted_by(self, sentences: ChangedSentences) -> bool:
@@ -146,17 +149,36 @@ class RenditionCheck:
             self.by_format.append(self._said(block))
         return False
 
+    def note_sentences(self, sentences: Block) -> None:
+        """Count prose that one side has more inside the body, as it tells licences apart; notes have moved."""
+        for number, (wording, start, end) in enumerate(self._sides(sentences)):
+            if not self.body[2 * number] <= start <= end - _CAPTION <= self.body[2 * number + 1] - _CAPTION:
+                continue
+            grammar = _grammar(wording, start, end)
+            if grammar * _PROSE >= end - start and not _NO_PROSE.search(wording.span(start, end)):
+                own = _passages(wording, start, end)
+                if 2 * len(own & self._own_passages[1 - number]) < len(own):
+                    self._sentences += grammar
+
+    @property
+    def adds_sentences(self) -> bool:
+        return self._sentences > _ADDED * self.body.words
+
+    @cached_property
+    def _own_passages(self) -> list[frozenset[bytes]]:
+        sides = zip(*map(self._sides, self._blocks), strict=True)
+        return [frozenset().union(*(_passages(*stretch) for stretch in side)) for side in sides]
+
     def _adds_too_much(self, block: Block) -> bool:
-        """True for clauses in sentences of one side, as they tell licences apart; labels and links are no clauses."""
-        one, other = self._said(block)
-        if (
-            not (one and other)
-            and _CLAUSE <= len((one + other).split()) <= _PASSAGE
-            and not _NO_PROSE.search(one + other)
-        ):
-            [(wording, start, end)] = [side for side in self._sides(block) if side[1] < side[2]]
-            self._added += sum(wording.folded(place) in wording.vocabulary.grammar for place in range(start, end))
-        return self._added > _ADDED * self.body.words
+        """True for clauses in sentences of one side; labels and links are no clauses."""
+        said = self._said(block)
+        words = max(len(each.split()) for each in said)
+        if words > _PASSAGE:
+            self.note_sentences(block)
+            return False
+        if words >= _CLAUSE and not _NO_CLAUSE.search("".join(said)):
+            self._clauses += min(_grammar(*side) for side in self._sides(block) if side[1] < side[2])
+        return self._clauses > _ADDED * self.body.words
 
     def _changes_fact(self, block: Block) -> bool:
         """True if in a few words a fact stands for another one, or a negation for none, and neither has moved."""
@@ -169,7 +191,8 @@ class RenditionCheck:
         ours, theirs = self._lost(block)
         if self._negate(self._left, ours) != self._negate(self._right, theirs):
             return True
-        return bool(ours and theirs) and self._replaces_fact(block) and not self._is_of_format(block, one, other)
+        replaces = bool(ours and theirs) or not (one and other)
+        return replaces and self._replaces_fact(block) and not self._is_of_format(block, one, other)
 
     def _are_before_digits(self, block: Block) -> bool:
         return all(end < len(side) and side.word(end)[0].isdigit() for side, _, end in self._sides(block))
@@ -327,6 +350,15 @@ def _is_line(wording: Wording, start: int, end: int) -> bool:
     if _ends_sentence(wording, start, end):
         return False
     return all(place in (0, len(wording)) or "\n" in wording.before(place) for place in (start, end))
+
+
+def _grammar(wording: Wording, start: int, end: int) -> int:
+    return sum(wording.folded(place) in wording.vocabulary.grammar for place in range(start, end))
+
+
+def _passages(wording: Wording, start: int, end: int) -> frozenset[bytes]:
+    values = wording.values
+    return frozenset(values[place : place + _MOVED].tobytes() for place in range(start, end - _MOVED + 1))
 
 
 def _bare(said: str) -> str:

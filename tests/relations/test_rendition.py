@@ -113,6 +113,7 @@ def test_a_manual_in_two_formats_is_a_rendition_and_a_corrected_one_a_form() -> 
         given = manual(seed)
         changed = {
             "a number": given.corrected("of 23 feet", "of 24 feet"),
+            "a longer number": given.corrected("of 23 feet", "of 23.5 feet"),
             "a negation": given.corrected("{not} left", "left"),
         }
         for left, right in in_two_formats(given, given):
@@ -141,6 +142,21 @@ def test_clauses_in_the_sentences_of_one_side_make_no_rendition() -> None:
         other = other._replace(sections=(*other.sections[:number], section, *other.sections[number + 1 :]))
     for left, right in in_two_formats(given, other):
         assert word(left, right, other_format=True) not in CLOSE
+
+
+def test_paragraphs_of_one_side_inside_the_body_make_an_edited_text() -> None:
+    given = manual(6)
+    added = (
+        "If you are the owner of one of the boats, you may ask for a key to the gate, and it is yours for as long as "
+        "you are with us. You have to give it back to the keeper when you go, or to somebody who is there for him."
+    )
+    title, told = given.sections[2]
+    other = given._replace(sections=(*given.sections[:2], (title, (*told[:2], added, *told[2:])), *given.sections[3:]))
+    for left, right in in_two_formats(given, other):
+        assert word(left, right, other_format=True) == "edited"
+        relation = relate(Wording(left), Wording(right), other_format=True)
+        assert "only on the right" in relation.evidence
+        assert not Permitted.named("edited").lets_go(relation)
 
 
 def test_manuals_by_one_template_are_no_renditions() -> None:
