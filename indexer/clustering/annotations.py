@@ -12,14 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.model import (
-    CLUSTER_ID_LENGTH,
-    ClusterRecord,
-    Record,
-    Ref,
-    own_cluster_id,
-    size_class,
-)
+from indexer.model import CLUSTER_ID_LENGTH, ClusterRecord, Record, Ref, own_cluster_id, size_class
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefTable, ref_order
 from indexer.relations.relation import verdict_of

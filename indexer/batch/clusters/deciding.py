@@ -10,15 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import (
-    arrow,
-    column_of,
-    compute,
-    flags_of,
-    numbers_of,
-    parquet,
-    scalar,
-)
+from indexer.batch.arrow import arrow, column_of, compute, flags_of, numbers_of, parquet, scalar
 from indexer.batch.clusters.describing import TOLD_BY
 from indexer.batch.clusters.judging import VERDICTS, in_blocks, lexicon_of, near_documents, near_rows
 from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, numbers_in, table_of

@@ -16,15 +16,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import (
-    arrow,
-    column_of,
-    column_of_strings,
-    flags_of,
-    numbers_of,
-    present_in,
-    schema_of,
-)
+from indexer.batch.arrow import arrow, column_of, column_of_strings, flags_of, numbers_of, present_in, schema_of
 from indexer.batch.clusters.describing import beside_texts
 from indexer.batch.clusters.grouping import payloads_of
 from indexer.batch.form import column_name

@@ -12,21 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import (
-    arrow,
-    column_of,
-    column_of_bytes,
-    schema_of,
-)
+from indexer.batch.arrow import arrow, column_of, column_of_bytes, schema_of
 from indexer.batch.clusters.deciding import near_in_file
-from indexer.batch.clusters.judging import (
-    VERDICTS,
-    in_blocks,
-    lexicon_of,
-    near_documents,
-    near_rows,
-    near_schema,
-)
+from indexer.batch.clusters.judging import VERDICTS, in_blocks, lexicon_of, near_documents, near_rows, near_schema
 from indexer.batch.reading import Sketched
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
