@@ -122,10 +122,10 @@ class MainOptions(NamedTuple):
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index them, then ask what is similar.
 
-    Reads HTML, PDF, XML, EPUB, DOCX, ODT, ODP, ODS, subtitles, manual pages and text, with an extra also RTF, DOC, PPT,
-    PPTX, XLS, XLSX and MSG, with OCR an image and scanned pages; in folders, ZIP and TAR archives, mails and mailboxes,
-    JSON lines, CSV, Parquet, web archives (WARC, WET, WACZ) and feeds (RSS, Atom). The store is a file, or an index in
-    Elasticsearch or OpenSearch.
+    Reads HTML, PDF, XML, EPUB, DOCX, ODT, ODP, ODS, subtitles, manual pages and text. An extra adds RTF, DOC, PPT,
+    PPTX, XLS, XLSX and MSG; OCR adds images and scanned pages. Documents may lie in folders, ZIP and TAR archives,
+    mails, mailboxes, JSON lines, CSV, Parquet, web archives (WARC, WET, WACZ) and feeds (RSS, Atom). The store is a
+    file, or an index in Elasticsearch or OpenSearch.
     """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)

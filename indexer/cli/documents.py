@@ -138,7 +138,7 @@ class Copying:
 
 # What decides what is deleted stands on the command line alone.
 copy_options = Group(
-    Copying, remove_option("Of near documents, delete", goes_with=["similarity", "match"], not_with=["verify=sketch"])
+    Copying, remove_option("Delete near", goes_with=["similarity", "match"], not_with=["verify=sketch"])
 )
 
 

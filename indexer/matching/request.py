@@ -9,9 +9,9 @@ from indexer.model.declared import Option
 
 Way = Literal["hamming", "sketch", "text"]
 
-MatchAsked = Annotated[str | None, Option("When documents are near. default finds by simhash or minhash and verifies "
-    "by minhash. Others: simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6, where the first scheme "
-    "finds and the second verifies.  [default: default; simhash-doc@3bits in a store with simhash-doc alone]",
+MatchAsked = Annotated[str | None, Option("The rule for near documents. default finds by simhash or minhash and "
+    "verifies by minhash. Others: simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6, where the first "
+    "scheme finds and the second verifies.  [default: default; simhash-doc@3bits in a store with simhash-doc alone]",
     metavar="RULE", goes_with=["cluster", "skip_duplicates", "on"], setting="rule")]  # fmt: skip
 DistanceAsked = Annotated[int | None, Option("Short for --match simhash-doc@BITSbits: how many of the 64 bits of the "
     "simhash may differ (0 to 7 in lookups, to 16 elsewhere).", names=["-k", "--distance"], least=0, most=16,

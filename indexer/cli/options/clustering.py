@@ -54,9 +54,9 @@ arrival_options = Group(
         multiple=True,
         metavar="RELATION,...=ACTION",
         callback=_without_loss_unless_typed,
-        help="What becomes of a new document whose text stands in one of these relations to a stored one: store, skip, "
-        "mark (as prune does) or refuse (it counts as failed). Repeat it for other relations; --skip-duplicates "
-        "skips identical, reflowed and noise.",
+        help="The action for new documents with one of these relations to a stored one: store, skip, mark (as prune "
+        "does) or refuse (they count as failed). Repeat it for other relations; --skip-duplicates skips identical, "
+        "reflowed and noise.",
     ),
     click.option(
         "--new-to",

@@ -69,7 +69,7 @@ def remove_option(verb: str, **related: Any) -> Decorator:
         cls=Related,
         metavar="RELATION,...",
         allow_from_autoenv=False,
-        help=f"{verb} the documents whose text stands to that of a document that stays in one of these relations: "
+        help=f"{verb} documents with one of these relations to a document that stays: "
         f"{', '.join(REMOVABLE)}; edited only if it says less.  [default: {','.join(COPIES)}]",
         **related,
     )
