@@ -75,6 +75,7 @@ _WHY_LEFT_OUT = {
     "annotation": "it writes a formula once more",
     "datalist": "it is offered for a field",
     "note": "it is a remark in the subtitles",
+    "speaker": "it says who speaks in the subtitles",
     "table of contents": "it is made of the headings",
     "page margin": "it stands on every page",
     "page header": "it stands on every page",

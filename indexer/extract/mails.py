@@ -129,7 +129,8 @@ class MailParts:
     def _attach(self, name: str, data: bytes, kind: str = "") -> None:
         name = _UNFIT.sub(" ", os.path.basename(name.replace("\\", "/"))).strip(". ")
         if not name:
-            name = f"part{mimetypes.guess_extension(kind) or ''}"
+            # guess_extension reads files of the system, which a worker may not open.
+            name = f"part{next((ending for ending, of in mimetypes.types_map.items() if of == kind), '')}"
         stem, suffix = os.path.splitext(name)
         name = stem[: _LONGEST_NAME - len(suffix)] + suffix[:_LONGEST_NAME]
         member, number = name, 1

@@ -19,6 +19,8 @@ _NO_CUES = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 # Tags of both formats, also with the time of a word, and places on the screen, as {\an8}.
 _TAGS = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^{}\n]{0,100}\}")
 
+_VOICE = re.compile(r"<v(?:\.[^\s<>]{0,200})?[ \t]+([^<>\n]{1,200})>")
+
 
 def is_subtitles(head: bytes) -> bool:
     """True for the first bytes of subtitles, in UTF-8 or ASCII."""
@@ -39,8 +41,11 @@ def extract_subtitles(data: bytes) -> Document:
         before = lines
     whole = "\n".join(said)
     name = f"subtitles rules {EXTRACTOR_VERSION} ({codec})"
-    left_out = tuple(("note", cleaned(" ".join(note))) for note in notes)
-    return Document(whole, first_line(whole), extractor=name, left_out=left_out)
+    left_out = [("note", cleaned(" ".join(note))) for note in notes]
+    # Many cues have the same speaker.
+    named = dict.fromkeys(name for cue in cues for line in cue for name in _VOICE.findall(line))
+    left_out += [("speaker", cleaned(unescape(name))) for name in named]
+    return Document(whole, first_line(whole), extractor=name, left_out=tuple(left_out))
 
 
 def _cues(lines: list[str], notes: list[list[str]]) -> Iterator[list[str]]:

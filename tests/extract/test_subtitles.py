@@ -68,6 +68,13 @@ def test_a_note_in_between_is_left_out_and_what_is_said_again_later_is_not() -> 
     assert found.left_out == tuple(("note", each) for each in notes)
 
 
+def test_who_speaks_stands_beside_the_text() -> None:
+    said = ["<v.loud Ann Ash>Who took the ladder?", "<v Ben &amp; Cem>Nobody.", "<v Ann Ash>It stood <v>here.</v>"]
+    found = read_document(vtt(said).encode(), "a.vtt", Options(), Limits())
+    assert found.text == "Who took the ladder?\nNobody.\nIt stood here."
+    assert [text for kind, text in found.left_out if kind == "speaker"] == ["Ann Ash", "Ben & Cem"]
+
+
 @pytest.mark.parametrize(
     "text", ["Shots: 00:00:01 --> 00:00:04 is the first.\nIt was raining.", "12\napples --> pears", "A film in words."]
 )

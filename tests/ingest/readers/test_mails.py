@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indexer
+from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
 from indexer.ingest.readers import BadEntry, FileEntry, ReaderOptions, reader_of
 from indexer.text.quotations import own_words
 from tests.extract.real_office import MAIL_JAR, names, real
@@ -264,3 +265,12 @@ def test_a_collection_with_mails(tmp_path: Path) -> None:
         # Read again by its id, as a document of the mailbox.
         [inside] = [name for name in found if name.startswith("inbox")]
         assert collection.compare(inside, tmp_path / "one.eml").near
+
+
+def test_a_worker_names_attachments_without_files_of_the_system() -> None:
+    made = mail(TEXT + "Grüße")
+    made.add_attachment(b"rows, of, a, table\n" * 9, maintype="application", subtype="x-ledger")
+    with WorkerPool(1, Options(), Limits()) as workers:
+        [found] = workers.map([Item(1, bytes(made), "part")])
+    assert isinstance(found, Extracted)
+    assert found.document.title == "Ferries"
