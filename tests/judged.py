@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from indexer.clustering.annotations import stored_clusters
-from indexer.clustering.decision_file import decisions_text
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.sampling import Sample, Sampler, sample_seed
 from indexer.model import name_of
 from indexer.model.decisions import DecidedDocument, Decision, JudgedSample
 from indexer.stores import Store
+from tests.decision_files import decisions_text
 
 
 def sample_of(store: Store, size: int = 60) -> Sample:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from indexer.errors import UsageError, shown
@@ -31,18 +31,6 @@ _DIGEST = re.compile("[0-9a-f]{32}")
 MOST_SAMPLED = 1000
 _FIELDS, _SAMPLE = {"form", "clusters"}, {"seed", "size", "judged"}
 _CLUSTER, _DOCUMENT = {"documents"}, {"id", "digest", "choice"}
-
-
-def decisions_text(decisions: Sequence[Decision], sample: JudgedSample | None = None) -> str:
-    held: dict[str, Any] = {"form": FORM, "clusters": list(map(_cluster, decisions))}
-    if sample:
-        judged = list(map(_cluster, sample.judged))
-        held["sample"] = {"seed": sample.seed, "size": sample.size, "judged": judged}
-    return json.dumps(held, indent=1) + "\n"
-
-
-def _cluster(decision: Decision) -> dict[str, Any]:
-    return {"documents": [{"id": one.id, "digest": one.digest, "choice": one.choice} for one in decision.documents]}
 
 
 def read_decisions(path: str | os.PathLike[str]) -> list[Decision]:

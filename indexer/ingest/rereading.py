@@ -181,11 +181,3 @@ def _as_indexed(record: Record, document: Document) -> Document | ExtractionErro
     if named_again(record.extractor) and document.extractor != record.extractor:
         said = f"it was read by {record.extractor}, and {document.extractor} reads another text"
     return ExtractionError(_UNREADABLE, said)
-
-
-def stored_text(store: Store, record: Record) -> str:
-    """The text of one stored document.
-
-    Raises ExtractionError if it is gone, unreadable, or changed since its fingerprint.
-    """
-    return StoredTexts(store).of(record)

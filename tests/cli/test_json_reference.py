@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from indexer.cli import cli
-from indexer.clustering.decision_file import decisions_text
 from indexer.library.collection import open as open_collection
 from indexer.model.decisions import DecidedDocument, Decision
 from tests.cli.command import Neardup, mixed_folder, write
 from tests.cli.written import prose
+from tests.decision_files import decisions_text
 from tests.judged import judgments_of
 from tests.pages import DOCS, section
 

@@ -8,7 +8,7 @@ import pytest
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.ocr import tesseract
-from indexer.ingest.rereading import stored_text
+from indexer.ingest.rereading import StoredTexts
 from indexer.library.opening import open_store
 from indexer.model import Ref
 from tests.cli.command import Neardup
@@ -106,10 +106,10 @@ def test_a_scan_can_not_be_read_again_where_there_is_no_tesseract(
         [typed, scan] = store.get([Ref("docs/typed.txt"), Ref("docs/scan.pdf")])
         assert typed
         assert scan
-        assert "committee" in stored_text(store, scan)
+        assert "committee" in StoredTexts(store).of(scan)
         monkeypatch.setenv("PATH", "/nonexistent")
         tesseract.installed_languages.cache_clear()
         with pytest.raises(ExtractionError, match="needs tesseract"):
-            stored_text(store, scan)
-        assert stored_text(store, typed) == BRIDGE
+            StoredTexts(store).of(scan)
+        assert StoredTexts(store).of(typed) == BRIDGE
     tesseract.installed_languages.cache_clear()

@@ -18,7 +18,7 @@ import pytest
 from indexer import open_store
 from indexer.errors import ExtractionError, StoreBusyError, UsageError
 from indexer.ingest.indexing import store_info
-from indexer.ingest.rereading import stored_text
+from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lists import is_store, read_list
 from indexer.matching.rule import LEAN_RULE, parse_rule
 from tests.cli.command import COMMAND, Neardup, clean_environment, contents, write
@@ -210,7 +210,7 @@ def test_documents_whose_source_is_the_store_are_not_read_again(neardup: Neardup
     with open_store(place, create=store_info("landmarks")) as store:
         for record in store.scan():
             with pytest.raises(ExtractionError, match="belongs to a store"):
-                stored_text(store, record)
+                StoredTexts(store).of(record)
         assert not is_store(f"{place}-lock")
         assert is_store(place)
         with pytest.raises(UsageError, match="belongs to a store"):

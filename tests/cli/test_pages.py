@@ -14,13 +14,13 @@ import pytest
 from pyarrow import parquet
 
 from indexer.cli import cli
-from indexer.clustering.decision_file import decisions_text
 from indexer.extract import REASONS
 from indexer.extract.ocr import tesseract
 from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.model.decisions import JudgedSample
 from tests.cli.command import write
 from tests.cli.written import html, pdf, prose
+from tests.decision_files import decisions_text
 from tests.extract.made_scans import BRIDGE, image
 from tests.pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
 from tests.warm import run_script

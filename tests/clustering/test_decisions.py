@@ -16,7 +16,7 @@ from indexer.clustering import decision_file
 from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
 from indexer.clustering.decision_acts import DecidedPruning, contradictions, keep_decisions
-from indexer.clustering.decision_file import decisions_text, parsed_decisions, read_decisions
+from indexer.clustering.decision_file import parsed_decisions, read_decisions
 from indexer.clustering.prune import Pruning
 from indexer.errors import UsageError
 from indexer.library.opening import open_store
@@ -25,6 +25,7 @@ from indexer.model import Ref
 from indexer.model.decisions import DecidedChoice, DecidedDocument, Decision, decision_json, decision_of
 from indexer.stores import Store
 from tests.clustered import INFO, arrivals_of, bits, cluster_store, partition, record
+from tests.decision_files import decisions_text
 from tests.growth import require_linear
 from tests.planted import put
 

@@ -20,7 +20,7 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import read, texts
 from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.readers import jsonlines
-from indexer.ingest.rereading import StoredTexts, stored_text
+from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.opening import open_store
 from indexer.schemes.simhash import fingerprint
@@ -60,7 +60,7 @@ def test_lines_are_found_where_they_stand(store: Store, tmp_path: Path, suffix: 
     put(store, write(tmp_path / f"all.{suffix}", LINES), str(tmp_path / "plain.txt"), id_from=id_from)
     records = list(store.scan())
     found = {record.ref.id: text for record, text in StoredTexts(store).read(records)}
-    assert found == {record.ref.id: stored_text(store, record) for record in records}
+    assert found == {record.ref.id: StoredTexts(store).of(record) for record in records}
     if id_from == "path":
         assert found == {**TEXTS, str(tmp_path / "plain.txt"): "a file of its own"}
     else:
@@ -132,7 +132,7 @@ def test_documents_of_a_packed_file_are_copied_if_they_are_read_again_and_again(
     monkeypatch.setattr(StoredParts, "_by_numbers", counted)
     texts, records = StoredTexts(store), list(store.scan())
     for number, record in enumerate([*records, *records[::-1]]):
-        assert texts.of(record) == stored_text(store, record), number
+        assert texts.of(record) == StoredTexts(store).of(record), number
     assert turns[0] == 3 + 2 * len(records) * 2
     # A file that has changed is not read from the copy.
     (tmp_path / name).write_bytes(b"")
@@ -147,7 +147,7 @@ def test_without_room_for_a_copy_a_file_is_read_again(
     put(store, str(tmp_path / "a.jsonl.gz"))
     monkeypatch.setattr(parts_again, "_MOST_COPIED", 100)
     texts = StoredTexts(store)
-    assert [texts.of(record) for record in store.scan()] == [stored_text(store, record) for record in store.scan()]
+    assert [texts.of(record) for record in store.scan()] == [StoredTexts(store).of(record) for record in store.scan()]
 
 
 def test_one_worker_reads_documents_of_all_formats_each_as_it_is(

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from indexer.clustering.decision_file import decisions_text
 from indexer.errors import UsageError
 from indexer.ingest import relocating
 from indexer.ingest.act_lists import ActList
@@ -26,6 +25,7 @@ from indexer.library.options import RemovalRequest
 from indexer.model.decisions import DecidedDocument, Decision
 from tests.cli.command import write
 from tests.cli.written import prose
+from tests.decision_files import decisions_text
 from tests.library.relocated import STORE, left, source, tree
 
 
