@@ -121,7 +121,7 @@ def test_what_can_t_be_read_or_has_changed_stays_and_is_named(tmp_path: Path) ->
             (tmp_path / name).unlink(missing_ok=True)
         pruning = PartPruning(store)
         assert pruning.delete() == 0
-        assert "none of the texts" in pruning.remark()
+        assert "no text to compare could be read" in pruning.remark()
 
 
 def test_of_equal_documents_one_stands_for_parts_that_can_be_read(tmp_path: Path) -> None:
