@@ -16,7 +16,7 @@ from indexer.relations.frame import frame_bounds
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.misreading import is_misreading, judge_pairs
 from indexer.relations.relation import Relation, RelationWord
-from indexer.relations.rendition import ChangedSentences, RenditionCheck, shared_body
+from indexer.relations.rendition import ChangedSentences, RenditionCheck, SharedBody, shared_body
 from indexer.relations.wording import Wording
 from indexer.text.words import marks_differ
 
@@ -99,7 +99,7 @@ class _SentenceComparison:
             if check and any(map(check.refuted_by, self._variants[known:])):
                 check = None
             if brief and check is None:
-                if facts := tuple(self._replaced_facts(self._variants[told:])):
+                if facts := tuple(self._replaced_facts(_changed(self._variants[told:]))):
                     return Relation("form", facts)
                 told = len(self._variants)
         if check and any(map(check.are_replaced, self._both_own)):
@@ -109,14 +109,18 @@ class _SentenceComparison:
                 check.note_sentences(block)
         return self._told(misread, cleaner, check)
 
+    @cached_property
+    def _body(self) -> SharedBody | None:
+        return shared_body(self._left, self._right, self._blocks)
+
     def _rendition_check(self) -> RenditionCheck | None:
         left, right = self._left, self._right
         if max(len(left), len(right)) >= _CONTAINS * min(len(left), len(right)):
             return None
-        if (body := shared_body(left, right, self._blocks)) is None:
+        if self._body is None:
             return None
         check = RenditionCheck(
-            left, right, self._blocks, body, lambda block: self._replaced_facts([ChangedSentences(block, (block,))]),
+            left, right, self._blocks, self._body, lambda block: self._replaced_facts([block]),
             other_format=self._other_format,
         )  # fmt: skip
         # Most texts have no lines around what they have in common, and need no check of their sentences.
@@ -349,23 +353,25 @@ class _SentenceComparison:
             theirs = other.widened(max(0, block.other_start - before), min(len(self._right), block.other_end + behind))
         return one.between(*ours), other.between(*theirs)
 
-    def _replaced_facts(self, variants: Iterable[ChangedSentences]) -> Iterator[DifferingFact]:
-        for stretch in variants:
-            for block in stretch.inner or [stretch.block]:
-                one, other = self._facts_of(block)
-                if one and other:
-                    yield from differing(one, other)
+    def _replaced_facts(self, blocks: Iterable[Block]) -> Iterator[DifferingFact]:
+        for block in blocks:
+            one, other = self._facts_of(block)
+            if one and other:
+                yield from differing(one, other)
 
     def _differing_facts(self) -> Iterator[DifferingFact]:
-        yield from self._replaced_facts(self._variants)
+        """The facts that differ, those of the body first: a correction tells more than a byline."""
+        body, changed = self._body, _changed(self._variants)
+        if body is not None:
+            changed.sort(key=lambda block: not body.overlaps(block))
+        yield from self._replaced_facts(changed)
         sides: tuple[list[TypedFact], list[TypedFact]] = ([], [])
-        for stretch in self._variants:
-            for block in stretch.inner or [stretch.block]:
-                one, other = self._facts_of(block)
-                if not one or not other:
-                    # A name that only stands there more may as well begin the sentence.
-                    sides[0].extend(fact for fact in one if fact.kind != "name")
-                    sides[1].extend(fact for fact in other if fact.kind != "name")
+        for block in changed:
+            one, other = self._facts_of(block)
+            if not one or not other:
+                # A name that only stands there more may as well begin the sentence.
+                sides[0].extend(fact for fact in one if fact.kind != "name")
+                sides[1].extend(fact for fact in other if fact.kind != "name")
         if any(sides):
             # What stands on one side may have moved there from a sentence that is gone from its place.
             only = [[fact for run in runs for fact in finder.between(*finder.widened(*run))]
@@ -391,6 +397,10 @@ def _plain(text: str) -> str:
     if not text.isascii() or "-" in text:
         text = unicodedata.normalize("NFKC", _LINE_HYPHEN.sub("", text))
     return " ".join(text.casefold().split())
+
+
+def _changed(variants: Iterable[ChangedSentences]) -> list[Block]:
+    return [block for stretch in variants for block in stretch.inner or [stretch.block]]
 
 
 def _overlap(one: Block, other: Block) -> bool:

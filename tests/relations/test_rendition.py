@@ -37,6 +37,8 @@ def test_reprints_in_twenty_frames_are_renditions_and_corrected_ones_forms() -> 
         found["reprint", word(pair.left, pair.right)] += 1
         found["longer", word(pair.left, pair.longer)] += 1
         found["corrected", word(pair.left, pair.corrected)] += 1
+        first, *_ = relate(Wording(pair.left), Wording(pair.corrected)).facts
+        assert int(first.left.strip("()")) + 1 == int(first.right.strip("()"))
     pairs = found.total() / 3
     assert found["corrected", "form"] == pairs
     assert sum(found["reprint", each] for each in CLOSE) >= 0.95 * pairs, found
