@@ -96,7 +96,7 @@ class PartPruning(Removal):
 
     def remark(self) -> str:
         if self._unread and not self._read:
-            return f"none of the texts to compare could be read, so nothing is removed: {self._unread}"
+            return f"no text to compare could be read, so nothing is removed: {self._unread}"
         short = self.store.stats().short
         return f"{counted(short, 'document')} not looked for: too few words that are no numbers" if short else ""
 
