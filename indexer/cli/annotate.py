@@ -17,7 +17,7 @@ from indexer.cli.options.shared import (
     refresh_option,
     talk_options,
 )
-from indexer.cli.terminal.output import answer_json, say
+from indexer.cli.terminal.output import answer_json, html_line, say
 from indexer.library.engine_options import Annotating
 from indexer.library.options import Fingerprinting, WorkerLimits
 
@@ -44,7 +44,7 @@ Examples:
   neardup annotate --store https://host:9200/articles --field body --dry-run
   neardup annotate --store https://host:9200/articles --field title --field body
   neardup annotate --store https://host:9200/articles --field body --source-field url --title-field title
-  neardup annotate --store https://host:9200/pages --field html --html --docs-per-second 200
+  neardup annotate --store https://host:9200/pages --field html --format html --docs-per-second 200
   neardup annotate --store https://host:9200/archive --field body --to archive-neardup
 
 Adds fields below "neardup" to documents without them or with a changed text. Changes nothing else. The index
@@ -95,6 +95,7 @@ def _report(done: AnnotatedDocuments, *, as_json: bool) -> None:
         ("without", done.without or None, "have none of the fields"),
         ("empty", done.empty or None, "no words, so only equal ones match"),
         ("too short", done.short or None, "left out of answers unless asked for"),
+        html_line(done.html_as_text, done.annotated),
         ("clusters", done.clusters, f"made or changed; shown by: neardup report --store {store}"),
         ("beside", done.beside or None, "too long for passages in the document itself; they lie in an index beside"),
         ("done again", done.changed or None, "somebody changed them at the same moment"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from indexer.model.times import Refresh
 
 _OF_INDICES = (
-    *("field", "html", "source_field", "title_field", "to", "allow_version_change", "docs_per_second", "slices"),
+    *("field", "format", "source_field", "title_field", "to", "allow_version_change", "docs_per_second", "slices"),
     "lease",
 )
 _OF_FOLDERS = ("include", "exclude", "hidden", "follow_links", "id_from")

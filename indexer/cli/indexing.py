@@ -27,7 +27,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import stoppable
-from indexer.cli.terminal.output import answer, answer_json, printable, say, size, told_each_minute
+from indexer.cli.terminal.output import answer, answer_json, html_line, printable, say, size, told_each_minute
 from indexer.errors import ExtractionError
 from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, Refresh, Walk
 from indexer.model.declared import Option
@@ -171,6 +171,7 @@ def _report(done: Indexed, *, as_json: bool) -> None:
         ("empty", done.empty, "stored; no words, so only equal ones match"),
         ("too short", done.short, "stored; left out of answers unless asked for"),
         ("scans", done.unread_scans or None, f"not read; --ocr eng does it, by {NEEDED}"),
+        html_line(done.html_as_text, done.indexed + done.replaced),
         ("failed", done.failures, f"{done.reasons}; listed by: {listed}"),
         (
             "duplicates",

@@ -36,7 +36,7 @@ IN_FIELDS = "in-fields"
 REASONS: Mapping[str, str] = {
     CHANGED: "where it came from there is no longer the text that was fingerprinted; of lines and tables, give "
     "--text-field, --id-field and --title-field as for neardup index; of an index, name the fields, and "
-    "--html, as for neardup annotate",
+    "--format, as for neardup annotate",
     IN_FIELDS: "its text is in fields of the index, which does not remember them; name them with --field, as for "
     "neardup annotate",
 }
@@ -92,11 +92,10 @@ def input_of(store: Store, record: Record, text: StoredText) -> Input | Rejected
     if text.missing:
         reason, detail = (IN_FIELDS, REASONS[IN_FIELDS]) if text.missing == "fields" else _GONE
         return Rejected(name, source, reason, detail)
-    kind: Format = "html" if text.html else "text"
-    options = Options(content=cast(Content, store.info.content), format=kind)
+    options = Options(content=cast(Content, store.info.content), format=text.format)
     if text.data is None or source_digest(text.exact, store.info, options) != record.source_digest:
         return Rejected(name, source, CHANGED, REASONS[CHANGED])
-    return Input(name, source, "", text.data, kind)
+    return Input(name, source, "", text.data, text.format)
 
 
 def _as_read(store: Store, record: Record, given: Input, limit: int) -> Input:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Item, Limits, Options
 from indexer.extract.brought import missing
+from indexer.extract.fields import remark_on
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.duplicates import DuplicateFilter, LeftOutRepeats
@@ -148,7 +149,7 @@ def index(
 
 @dataclass(slots=True, eq=False)
 class PendingInput:
-    """A document on its way into a store: its input, its identity and its source digest; `at` is the time of reading.
+    """A document on its way into a store: its input, identity, source digest and a remark; `at` is the time of reading.
 
     Workers end in any order; this time tells which document came first.
     """
@@ -157,6 +158,7 @@ class PendingInput:
     ref: Ref
     digest: str
     at: str
+    remark: str = ""
 
 
 _Read = Item[PendingInput]
@@ -247,9 +249,9 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         digest = source_digest(
             data, self.store.info, self._options_for(read.format), name=read.name, title=source.title
         )
-        return Item(
-            PendingInput(source, Ref(source.id or content_id(data)), digest, now()), data, read.name, read.format
-        )
+        remark = remark_on(source.field, source.format, data)
+        pending = PendingInput(source, Ref(source.id or content_id(data)), digest, now(), remark)
+        return Item(pending, data, read.name, read.format)
 
     def _options_for(self, kind: str | None) -> Options:
         if kind not in self._kinds:
@@ -365,6 +367,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             metadata=with_declared(given.metadata, outcome.document.declared),
             container=given.container,
             indexed_at=pending.at,
+            remark=pending.remark,
         )
         if self._accept(pending, record):
             yield pending, record

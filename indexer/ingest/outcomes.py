@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
+from indexer.extract.fields import field_read_as_text
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sketching import DigestedSketches, fingerprint_of, sketch_document
@@ -45,7 +46,8 @@ class RunCounts:
     """The counts common to all runs; `total` documents were there at its start, 0 if unknown.
 
     `unchanged` were skipped, `failed` counts by reason; of the documents taken `empty` have no text, `short` too few
-    tokens, and `scanned` unread scanned pages. `seconds` of wall-clock time.
+    tokens, and `scanned` unread scanned pages; `html_as_text` counts values read as text, by field. `seconds` of
+    wall-clock time.
     """
 
     total: int = 0
@@ -54,6 +56,7 @@ class RunCounts:
     empty: int = 0
     short: int = 0
     scanned: int = 0
+    html_as_text: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
     @property
@@ -68,6 +71,8 @@ class RunCounts:
         self.empty += not record.has_words
         self.short += record.short
         self.scanned += is_lacking(record.extractor)
+        if name := field_read_as_text(record.extractor):
+            self.html_as_text[name] += 1
 
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:
@@ -227,10 +232,12 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
     metadata: Mapping[str, Any] | None = None,
     container: str = "",
     indexed_at: str = "",
+    remark: str = "",
 ) -> Record:
     """The record of a sketched document.
 
-    `title`, and `size` in bytes, default to the document's own; `indexed_at` is now.
+    `title`, and `size` in bytes, default to the document's own; `indexed_at` is now. `remark` is added to the
+    extractor's name.
     """
     (sketches, same, read, beside), document = extracted.made, extracted.document
     fingerprint = fingerprint_of(sketches)
@@ -241,7 +248,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
         source=source,
         title=title or document.title,
         format=document.format,
-        extractor=document.extractor,
+        extractor=document.extractor + remark,
         size=document.size if size is None else size,
         source_digest=source_digest,
         text_digest=same,

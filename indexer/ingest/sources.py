@@ -63,7 +63,8 @@ class Input:
     `id` is empty if it is to be made from the content. `source` is an absolute path or a URL for the user to open.
     `name` is the file name of bytes in memory. `again` retries a failed document even if unchanged. `container` is the
     file with many documents it was read from, unless `source` says so; `number` its line, row or record there, and
-    `place` the id of this place if `id` is another; `left_out` is what the file's reader left out of `data`.
+    `place` the id of this place if `id` is another; `left_out` is what the file's reader left out of `data`;
+    `field` names the field that it is the value of.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Input:
     place: str = ""
     extractor: Extractor | None = None
     left_out: PartsLeftOut = ()
+    field: str = ""
 
     @property
     def place_in_file(self) -> str:
@@ -477,7 +479,9 @@ class Sources:
 def _input(entry: FileEntry, identity: str, source: str, container: str, place: str) -> Input:
     name = entry.name or os.path.basename(entry.member)
     about = entry.title, entry.metadata, entry.again, name, container, entry.number, place if place != identity else ""
-    return Input(identity, entry.url or source, "", entry.data, entry.format, *about, left_out=entry.left_out)
+    return Input(
+        identity, entry.url or source, "", entry.data, entry.format, *about, left_out=entry.left_out, field=entry.field
+    )
 
 
 def _hash_of_path(name: str) -> int:

@@ -98,7 +98,7 @@ def annotate_options(
     """The options of a run."""
     return AnnotateOptions(
         fields=annotating.field,
-        html=annotating.html and bool(annotating.field),
+        format=annotating.format,
         fields_changed=annotating.fields_changed,
         source_field=annotating.source_field,
         title_field=annotating.title_field,

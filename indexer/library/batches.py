@@ -357,7 +357,7 @@ def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None
         making.least_words(making.kind or DOCUMENTS),
         extraction.content or USUAL_CONTENT,
         extraction.extractor,
-        extraction.format or "",
+        extraction.of_files or "",
         time_field or "",
         texts=making.kind or DOCUMENTS,
         ocr=extraction.ocr or "",

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from indexer.clustering.policy import Policy
 from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
+from indexer.extract.fields import FieldFormat
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts
@@ -75,12 +76,12 @@ class FingerprintedRequest:
 class BulkOptions:
     """The choices for a bulk request.
 
-    `fields` hold the text, as HTML with `html`; without them the index's remembered fields. With `skip` a document is
+    `fields` hold the text, of this `format`; without them the index's remembered fields. With `skip` a document is
     left out if its text says the same as a stored one, near by the rule `match`; `on` chooses other relations.
     """
 
     fields: tuple[str, ...] = ()
-    html: bool = False
+    format: FieldFormat = "text"
     skip: bool = False
     on: tuple[str, ...] = ()
 
@@ -117,8 +118,7 @@ class BulkRequests:
 
     def __init__(self, store: Store, options: BulkOptions, rule: MatchRule, reading: ReadingSettings) -> None:
         self._store, self._rule, self._reading = store, rule, reading
-        self._form = store.document_form(TextFields(options.fields, options.html) if options.fields else None)
-        self._options = replace(reading.options, format="html" if self._form.html else "text")
+        self._form = store.document_form(TextFields(options.fields, options.format) if options.fields else None)
         self._policy = Policy.named(COPIES if options.skip else (), options.on)
         if {*self._policy.actions.values()} - {"store", "skip"}:
             raise UsageError("on: a document of a bulk request is stored or skipped; give it no other action")
@@ -159,7 +159,7 @@ class BulkRequests:
         return line.text.data is not None
 
     def _read(self, lines: Sequence[_BulkAction]) -> None:
-        items = [Item(line, line.text.data or b"", format=self._options.format) for line in lines if line.text]
+        items = [Item(line, line.text.data or b"", format=line.text.format) for line in lines if line.text]
         with self._reading.workers() as workers:
             for item, read in zip(items, read_documents(items, workers, self._reading), strict=True):
                 if isinstance(read, Failed):
@@ -169,10 +169,11 @@ class BulkRequests:
 
     def _record(self, line: _BulkAction, document: Document, made: DigestedSketches) -> Record:
         assert line.text  # noqa: S101 it was read
+        options = replace(self._reading.options, format=line.text.format)
         return record_of(
             Extracted(line, document, made),
             Ref(line.id),
-            source_digest(line.text.exact, self._store.info, self._options),
+            source_digest(line.text.exact, self._store.info, options),
             min_tokens=DEFAULT_MIN_TOKENS,
             source=line.source,
             title=line.title,
@@ -187,7 +188,7 @@ class BulkRequests:
         """
         there = self._store.find_each([line.id for line in lines])
         new = [line for line, refs in zip(lines, there, strict=True) if not (line.id and refs)]
-        questions = (Question(line.id, line.document.text) for line in new if line.document)
+        questions = (_question(line.id, line.document, line.record) for line in new if line.document and line.record)
         related = QuestionRelations(self._store)
         answers = lookup_each(self._store, self._rule, questions, limit=_TRIED, current=True, added=related)
         for line, answer in zip(new, answers, strict=True):
@@ -223,6 +224,13 @@ class BulkRequests:
             sum(line.outdated for line in lines),
             Rows(UnreadLine, (UnreadLine(line.number, line.id, line.error) for line in lines if line.error)),
         )
+
+
+def _question(name: str, document: Document, record: Record) -> Question:
+    return Question(
+        name, document.text, title=record.title, format=record.format, source=record.source, metadata=record.metadata,
+        read=record.read_digest, left_out=document.left_out,
+    )  # fmt: skip
 
 
 def _lines(body: bytes) -> Iterator[_BulkAction]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import UsageError
 from indexer.extract.base import Extractor, Limits
+from indexer.extract.fields import field_format, field_format_asked
 from indexer.ingest.sources import IdFrom
 from indexer.library.erasing import Erasing
 from indexer.library.options import Arriving, ClusterOptions, Extraction, Fingerprinting, Walk, WorkerLimits, content_of
@@ -126,7 +127,7 @@ class Contents(Erasing):
         columns = columns_of(fields)
         run = self._indexing(
             Fingerprinting(jobs, min_tokens, self._added), [os.fspath(path) for path in named], walk, reading,
-            columns=replace(columns, html=columns.html or format == "html"),
+            columns=replace(columns, format=field_format(format) if columns.format == "text" else columns.format),
             dead_letters=None if dead_letters is None else os.fspath(dead_letters),
         )  # fmt: skip
         arriving = replace(
@@ -144,14 +145,14 @@ class Contents(Erasing):
         body: bytes,
         *,
         fields: Sequence[str] = (),
-        html: bool = False,
+        format: str = "text",  # noqa: A002
         skip: bool = False,
         on: Sequence[str] = (),
         match: AnyRule = None,
     ) -> FingerprintedRequest:
         """The lines of a bulk request to the index, with the fingerprint fields of its documents.
 
-        `fields` hold the text, as HTML with `html`; by default the index's remembered fields. With `skip` documents of
+        `fields` hold the text, of this `format`; by default the index's remembered fields. With `skip` documents of
         index and create are left out if they say the same as a stored document, by the rule `match` and the texts. `on`
         chooses other relations, as in ["edited=skip", "noise=store"]. A document with a stored id replaces the stored
         one and is never left out, and documents of one request are not compared with each other. Documents without
@@ -164,7 +165,7 @@ class Contents(Erasing):
 
         with self._lock:
             how = ReadingSettings(default_jobs(), *Extraction().reading(content_of(self.store)), self.workers)
-            options = BulkOptions(tuple(fields), html, skip, tuple(on))
+            options = BulkOptions(tuple(fields), field_format_asked(format), skip, tuple(on))
             return BulkRequests(self.store, options, self.rule(match), how).fingerprinted(body)
 
     def get(self, id: str, *, left_out: bool = False) -> Described | None:  # noqa: A002

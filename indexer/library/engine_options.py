@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from indexer.extract.base import Content
+from indexer.extract.fields import FieldFormat
 from indexer.library.options import USUAL_CONTENT, KindAsked, SchemesAsked
 from indexer.model.declared import Option
 
@@ -42,7 +43,8 @@ class Annotating:
 
     field: Annotated[tuple[str, ...], Option("A field with the text. Several are joined in the order given.  [default: "
         "the fields of the index's last run]", metavar="NAME")] = ()  # fmt: skip
-    html: Annotated[bool, Option("The fields hold HTML; extract its text.", goes_with=["field"])] = False
+    format: Annotated[FieldFormat, Option("The format of the fields. auto: HTML where a value is certainly HTML, else "
+        "text.", goes_with=["field"])] = "text"  # fmt: skip
     source_field: Annotated[str, Option("The field with a document's origin (a URL, a path or a name). Reports count "
         "by it.", metavar="NAME")] = ""  # fmt: skip
     title_field: Annotated[str, Option("The field with the title, for answers and reports.", metavar="NAME")] = ""

@@ -170,7 +170,7 @@ def _texts(
     store: Store | None, documents: Sequence[str], named: Named | None, sample: int, fields: NamedFields,
     jobs: int | None, extraction: Extraction, least: int | None,
 ) -> MeasuredTexts:  # fmt: skip
-    named_fields = fields.fields(stored=store is not None)
+    named_fields = fields.fields(extraction, stored=store is not None)
     columns, processes = fields.columns.columns(extraction), jobs or default_jobs()
     images = bool(extraction.ocr)
     chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns, images=images)

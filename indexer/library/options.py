@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Limits, Options
 from indexer.extract.brought import require_format
+from indexer.extract.fields import AUTO, field_format
 from indexer.extract.formats import Format
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.readers.named_columns import KnownColumns
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from indexer.stores.texts import TextFields
 
 __all__ = [
+    "AUTO",
     "COPIES",
     "DEFAULT_MIN_TOKENS",
     "LEFT_OUT",
@@ -89,8 +91,9 @@ class Extraction:
         "own; landmarks for a new store or without one]", goes_with=["files"])] = None  # fmt: skip
     extractor: Annotated[Extractor, Option("The extractor: fast, reference, or auto: the fast one first, the reference "
         "one if it fails or finds no text.", goes_with=["files"])] = "auto"  # fmt: skip
-    format: Annotated[str | None, Option("The format of the documents, also of a plug-in.  [default: detected from the "
-        "content, then from the name]", kind="format", goes_with=["files"])] = None  # fmt: skip
+    format: Annotated[str | None, Option("The format of the documents, also of a plug-in. auto also tells "
+        "for each value of a field if it is HTML.  [default: detected from the content, then from the name; text for "
+        "fields]", kind="format", goes_with=["files"])] = None  # fmt: skip
     ocr: Annotated[str | None, Option("Read scanned pages of PDFs, and images (PNG, TIFF, JPEG), in these languages, "
         "as eng or eng+deu. Needs tesseract. --timeout holds for each page. Results are kept (see neardup ocr).",
         metavar="LANGUAGES", goes_with=["files"])] = None  # fmt: skip
@@ -100,7 +103,12 @@ class Extraction:
 
     def options(self, content: Content) -> Options:
         """The options of the extraction, in a content mode."""
-        return Options(content=content, extractor=self.extractor, format=self.format, ocr=self.ocr or "")
+        return Options(content=content, extractor=self.extractor, format=self.of_files, ocr=self.ocr or "")
+
+    @property
+    def of_files(self) -> str | None:
+        """The format of all files; None if it is detected."""
+        return None if self.format == AUTO else self.format
 
     @property
     def limits(self) -> Limits:
@@ -124,7 +132,8 @@ class NamedColumns:
     """The names of the fields of JSON lines and columns of tables; None for the usual ones."""
 
     text_field: Annotated[str | None, Option("The field of JSON lines, or column of a table, with the text (HTML with "
-        "--format html). A dot selects a field of an object, as in article.body.  [default: text, or html]",
+        "--format html; see --format auto). A dot selects a field of an object, as in article.body.  [default: text, "
+        "or html]",
         metavar="NAME", goes_with=["files"])] = None  # fmt: skip
     id_field: Annotated[str | None, Option("The field or column with the id.  [default: id, or else the number of the "
         "line or row]", metavar="NAME", goes_with=["files"])] = None  # fmt: skip
@@ -133,8 +142,8 @@ class NamedColumns:
 
     def columns(self, extraction: Extraction) -> ColumnNames:
         """The names for a reader; the text is HTML if the documents are."""
-        is_html = extraction.format == "html"
-        return ColumnNames(self.text_field or "", self.id_field or "", self.title_field or "", html=is_html)
+        names = self.text_field or "", self.id_field or "", self.title_field or ""
+        return ColumnNames(*names, field_format(extraction.format))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +152,9 @@ class NamedFields:
 
     field: Annotated[tuple[str, ...], Option("For an annotated index: a field with the text, as for neardup annotate, "
         "in the same order. [default: the index's fields]", metavar="NAME")] = ()  # fmt: skip
-    html: Annotated[bool, Option("The fields hold HTML; extract its text.", goes_with=["field"])] = False
     columns: NamedColumns = NamedColumns()
 
-    def fields(self, *, stored: bool) -> TextFields | None:
+    def fields(self, extraction: Extraction, *, stored: bool) -> TextFields | None:
         """The named fields. Raises UsageError for documents without a store (`stored` False)."""
         if not self.field:
             return None
@@ -154,7 +162,7 @@ class NamedFields:
             raise UsageError("--field names fields of the store's documents; other documents have none")
         from indexer.stores.texts import TextFields
 
-        return TextFields(self.field, self.html)
+        return TextFields(self.field, field_format(extraction.format))
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ class Indexed(Outcome):
     empty: Annotated[int, "Of the stored documents, those without words"]
     short: Annotated[int, "Of the stored documents, those with too few words to be compared"]
     scanned: Annotated[int, "Of the stored documents, those with unread scanned pages"]
+    html_as_text: Annotated[Mapping[str, int], "Of the stored documents, those with HTML in a field that was read as "
+        "text, counted by field"]  # fmt: skip
     new: Annotated[int | None, "Stored documents without a near-duplicate on arrival; null if none were looked for"]
     near: Annotated[int | None, "Stored documents with a near-duplicate on arrival; null if none were looked for"]
     reading_seconds: Annotated[float | None, "The time to read texts again and to align them for relations; null if "
@@ -115,6 +117,8 @@ class AnnotatedDocuments(Outcome):
     without: Annotated[int, "Documents with none of the fields"]
     empty: Annotated[int, "Of the annotated documents, those without words"]
     short: Annotated[int, "Of the annotated documents, those with too few words to be compared"]
+    html_as_text: Annotated[Mapping[str, int], "Of the annotated documents, those with HTML in a field that was read "
+        "as text, counted by field"]  # fmt: skip
     beside: Annotated[int, "Of the annotated documents, long ones with their passages in an index beside"]
     clusters: Annotated[int | None, "With --cluster, clusters made or changed, else null"]
     changed: Annotated[int, "Documents changed by others at the same moment, and processed again"]

@@ -27,9 +27,7 @@ def columns_of(fields: Mapping[str, str] | None) -> ColumnNames:
     if "text" in named and "html" in named:
         raise UsageError("fields: name the text or the HTML, not both")
     html = named.pop("html", "")
-    return ColumnNames(
-        text=named.get("text", html), id=named.get("id", ""), title=named.get("title", ""), html=bool(html)
-    )
+    return ColumnNames(named.get("text", html), named.get("id", ""), named.get("title", ""), "html" if html else "text")
 
 
 def documents(given: Any, columns: ColumnNames) -> Iterator[Input | Rejected]:
@@ -150,4 +148,6 @@ def _of_row(number: int, given: Mapping[str, Any], columns: ColumnNames) -> Inpu
         return Rejected(name, name, "malformed", str(error))
     about = (entry.format, entry.title, entry.metadata, entry.again)
     # As it was given: what JSON can't have is another id all the same.
-    return Input(known if isinstance(known, str) else entry.id, entry.url, "", _marked(entry.data), *about)
+    return Input(
+        known if isinstance(known, str) else entry.id, entry.url, "", _marked(entry.data), *about, field=entry.field
+    )

@@ -46,7 +46,7 @@ def gather(
     """
     if bool(paths) == from_store:
         raise UsageError("name files or folders to count, or give --from-store")
-    named_fields = fields.fields(stored=from_store)
+    named_fields = fields.fields(extraction, stored=from_store)
     names = list(dict.fromkeys(map(_needed, schemes)))
     name = os.fspath(store)
     content, kind = _made_with(name)

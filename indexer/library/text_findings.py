@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from statistics import median
 
+from indexer.extract.fields import field_read_as_text
 from indexer.extract.formats import PDF_READERS
 from indexer.extract.ocr.names import pages_read
 from indexer.ingest.rereading import StoredTexts
@@ -133,3 +134,12 @@ def kind_found(store: Store) -> Finding:
         advice = f"index or annotate them into a new store with --kind {fits.kind}"
         return Finding("kind", "warning", f"made for {store.info.kind}; {fits.says}", advice)
     return Finding("kind", "ok", f"made for {store.info.kind}; no better kind is known")
+
+
+def html_found(store: Store) -> Iterator[Finding]:
+    """A finding for each field of HTML that was read as text, so that tags count as words."""
+    extractors = [record.extractor for record in islice(store.scan(sketches=False), LOOKED_AT)]
+    for name, count in sorted(Counter(filter(None, map(field_read_as_text, extractors))).items()):
+        looked_at = counted(len(extractors), "document")
+        says = f"HTML in the field {name} was read as text in {count:,} of {looked_at} looked at; tags count as words"
+        yield Finding("fields", "warning", says, "index or annotate them again with --format auto, or html")

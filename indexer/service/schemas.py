@@ -93,7 +93,7 @@ class LinesRequest:
     """A request to give the documents of a bulk request their fingerprints; its members are in the URL's query."""
 
     field: Annotated[tuple[str, ...], "The fields with the text, in order; none for those the index remembers"] = ()
-    html: Annotated[bool, "True if they hold HTML"] = False
+    format: Annotated[str, "Their format: text, html, or auto, where each value tells"] = "text"
     skip: Annotated[bool, "True to leave out documents that repeat stored ones"] = False
     on: Annotated[tuple[str, ...], "RELATION=skip or RELATION=store, beside or instead of skip"] = ()
     match: Annotated[str | None, "The match rule for that; null for the store's default"] = None

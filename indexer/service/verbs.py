@@ -90,7 +90,7 @@ def fingerprint(_: Collection, request: FingerprintRequest) -> FingerprintAnswer
 def fingerprint_lines(collection: Collection, request: LinesRequest, body: bytes) -> FingerprintedRequest:
     """Add fingerprints to the documents of a bulk request to an index."""
     return collection.fingerprint_lines(
-        body, fields=request.field, html=request.html, skip=request.skip, on=request.on, match=request.match
+        body, fields=request.field, format=request.format, skip=request.skip, on=request.on, match=request.match
     )  # fmt: skip
 
 

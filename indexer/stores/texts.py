@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from indexer.extract.fields import FieldFormat
+from indexer.extract.formats import Format
 from indexer.model import Record, Ref
 
 OUTDATED = "was changed after it was fingerprinted; run neardup annotate, or neardup follow"
@@ -15,41 +17,43 @@ OUTDATED = "was changed after it was fingerprinted; run neardup annotate, or nea
 
 @dataclass(frozen=True, slots=True)
 class TextFields:
-    """The fields, in order, in which `neardup annotate` found the texts of an index, and whether they hold HTML.
+    """The fields, in order, in which `neardup annotate` found the texts of an index, and their format.
 
     `source` and `title` name the fields with a document's origin and title; empty for none.
     """
 
     names: tuple[str, ...]
-    html: bool = False
+    format: FieldFormat = "text"
     source: str = ""
     title: str = ""
 
     def is_as(self, other: TextFields) -> bool:
-        return (self.names, self.html) == (other.names, other.html)
+        return (self.names, self.format) == (other.names, other.format)
 
     def options(self) -> str:
-        return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
+        return " ".join(
+            [
+                *(f"--field {name}" for name in self.names),
+                *([f"--format {self.format}"] if self.format != "text" else []),
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """The current text of a document in its fields; HTML if `html` is set; `data` is None without text.
+    """The current text of a document in its fields, and its format; `data` is None without text.
 
     `exact` are the bytes of its source digest. If nothing can be read, `missing` names the document or its fields.
     """
 
     exact: bytes = b""
     data: bytes | None = None
-    html: bool = False
+    format: Format = "text"
     missing: Literal["", "document", "fields"] = ""
 
 
 class DocumentForm(ABC):
     """The form of an index's documents for their senders: the place of their text, and their fingerprints."""
-
-    html: bool
-    """True if the text is HTML."""
 
     @abstractmethod
     def holds(self, index: str) -> bool:

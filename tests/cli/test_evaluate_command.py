@@ -162,4 +162,3 @@ def test_fields_are_those_of_a_store_in_a_cluster(neardup: Neardup) -> None:
     neardup("index", "docs")
     assert "only a store in a search engine" in neardup("evaluate", "--field", "body", code=2).err
     assert "documents have none" in neardup("evaluate", "--field", "body", "--documents", "docs", code=2).err
-    assert "--field" in neardup("evaluate", "--html", code=2).err

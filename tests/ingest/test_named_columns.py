@@ -59,7 +59,7 @@ def test_columns_that_were_named_once_are_known_again(store: Store, tmp_path: Pa
     assert known.of(named, ColumnNames()) == BODY
     assert known.of(usual, ColumnNames()) == ColumnNames()
     assert known.of(f"{tmp_path}/all.zip/in/named.jsonl", ColumnNames()) == archived
-    assert known.of(named, ColumnNames(text="text", html=True)) == ColumnNames("text", "key", html=True)
+    assert known.of(named, ColumnNames(text="text", format="html")) == ColumnNames("text", "key", format="html")
 
 
 def test_texts_by_named_columns_are_read_again(store: Store, tmp_path: Path) -> None:

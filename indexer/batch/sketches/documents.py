@@ -49,7 +49,12 @@ class Taken:
 
 def reads_columns(schema: Any, columns: ColumnNames) -> bool:
     names = schema.names
-    if columns.html or len(set(names)) < len(names) or REASON_KEY in names or {"url", "source"} <= set(names):
+    if (
+        columns.format != "text"
+        or len(set(names)) < len(names)
+        or REASON_KEY in names
+        or {"url", "source"} <= set(names)
+    ):
         return False
     text = columns.text or "text"
     if text not in names or (not columns.text and "html" in names):

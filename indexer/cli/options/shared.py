@@ -16,6 +16,7 @@ from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
 from indexer.library.options import (
+    AUTO,
     COPIES,
     REMOVABLE,
     Extraction,
@@ -54,7 +55,7 @@ StrictAsked = Annotated[bool, Option("End with exit code 6 if any document faile
 limit_options = Group(WorkerLimits)
 
 
-KINDS["format"] = FormatChoice(get_args(Format))
+KINDS["format"] = FormatChoice((AUTO, *get_args(Format)))
 extraction_options = Group(Extraction, limit_options, title="How documents are read")
 
 fingerprint_options = Group(Fingerprinting, title="Fingerprints")

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -80,6 +80,12 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {printable(value)}")
+
+
+def html_line(counts: Mapping[str, int], of: int) -> tuple[str, int | None, str]:
+    """The line of a summary about HTML in fields that were read as text."""
+    named = ", ".join(counts)
+    return "HTML as text", sum(counts.values()) or None, f"of {of:,}, in {named}; its tags are words; see --format auto"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:

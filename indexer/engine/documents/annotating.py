@@ -23,6 +23,7 @@ from indexer.engine.index.source_fields import BOM, described, text_at
 from indexer.engine.store.store import SearchStore
 from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
+from indexer.extract.fields import format_of, remark_on
 from indexer.ingest.digests import source_digest
 from indexer.ingest.duplicates import DuplicateFilter
 from indexer.ingest.indexing import store_info
@@ -109,6 +110,7 @@ class PendingDocument:
     source: str
     title: str
     at: str
+    remark: str
 
 
 _Unread = Failed[Ref]
@@ -138,7 +140,7 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
         self.info = self._info(Mappings() if aside else mappings, kind or DOCUMENTS)
         self._extraction = Options(
             content=self.info.content,  # type: ignore[arg-type] # a store's mode
-            format="html" if self._fields.html else "text",
+            format=format_of(self._fields.format, b""),
         )
         if not aside:
             require_unharmed(client, self._path, mappings, allow_version_change=options.allow_version_change)
@@ -294,7 +296,8 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             # Without the fields, or made by `neardup index` from a file.
             self.summary.without += 1
             return None
-        digest = source_digest(exact, self.info, self._extraction)
+        kind = format_of(self._fields.format, data or b"")
+        digest = source_digest(exact, self.info, replace(self._extraction, format=kind))
         source = source or usual
         same = known.source == source and (not title or known.title == title)
         current = known.digest == digest and known.complete and same
@@ -315,8 +318,9 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             self.summary.annotated += 1
             return None
         data = data or b""
-        pending = PendingDocument(place, known, unchanged(hit), digest, len(data), source, title, now())
-        return Item(pending, BOM + data)
+        remark = remark_on(", ".join(self._fields.names), kind, data)
+        pending = PendingDocument(place, known, unchanged(hit), digest, len(data), source, title, now(), remark)
+        return Item(pending, BOM + data, format=kind)
 
     def _pace(self) -> None:
         if self.options.docs_per_second is None:
@@ -342,6 +346,7 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             size=pending.size,
             metadata=with_declared({}, outcome.document.declared),
             indexed_at=pending.at,
+            remark=pending.remark,
         )
         return [(pending, record)]
 

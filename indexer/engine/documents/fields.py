@@ -11,6 +11,7 @@ from indexer.engine.index.source_fields import require_readable, source_paths
 from indexer.engine.index.texts import OWN, remember
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
+from indexer.extract.fields import FieldFormat
 from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
 from indexer.stores.texts import TextFields
@@ -27,7 +28,7 @@ class AnnotateOptions:
     """
 
     fields: tuple[str, ...] = ()
-    html: bool = False
+    format: FieldFormat = "text"
     fields_changed: bool = False
     source_field: str = ""
     title_field: str = ""
@@ -56,7 +57,7 @@ def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, want
     """
     shown = client.target.shown
     kept = _remembered(client, aside, mappings)
-    distinct = {(fields.names, fields.html) for fields in kept.values()}
+    distinct = {(fields.names, fields.format) for fields in kept.values()}
     first = next(iter(kept.values()), TextFields(()))
     if not wanted.fields and len(distinct) != 1:
         known = "; ".join(f"{index}: {fields.options()}" for index, fields in kept.items())
@@ -69,7 +70,7 @@ def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, want
         source_paths(mappings, [name], shown)[0] if name else ""
         for name in (wanted.source_field or first.source, wanted.title_field or first.title)
     ]
-    texts = TextFields(paths, wanted.html if wanted.fields else first.html, *about)
+    texts = TextFields(paths, wanted.format if wanted.fields else first.format, *about)
     require_readable(mappings, [*paths, *filter(None, about)], shown)
     other = next((index for index, fields in kept.items() if not fields.is_as(texts)), None)
     if other is not None and not wanted.fields_changed:

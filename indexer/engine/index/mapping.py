@@ -12,6 +12,7 @@ from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
 from indexer.engine.index.files import properties
 from indexer.engine.index.sketches import is_scheme, scheme_in
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.extract.fields import field_format
 from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.base import StoreInfo
@@ -194,7 +195,7 @@ def _text_fields(note: Any) -> TextFields | None:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return None
     source, title = (str(note.get(name) or "") for name in ("source", "title"))
-    return TextFields(tuple(names), note.get("html") is True, source, title)
+    return TextFields(tuple(names), field_format(note.get("format")), source, title)
 
 
 def _count(properties: Mapping[str, Any]) -> int:

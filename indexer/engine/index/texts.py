@@ -41,4 +41,8 @@ def is_denied(error: StoreError) -> bool:
 
 def _written(fields: TextFields) -> dict[str, Any]:
     more = {"source": fields.source, "title": fields.title}
-    return {"fields": list(fields.names), "html": fields.html, **{name: value for name, value in more.items() if value}}
+    return {
+        "fields": list(fields.names),
+        "format": fields.format,
+        **{name: value for name, value in more.items() if value},
+    }

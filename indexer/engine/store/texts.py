@@ -29,6 +29,7 @@ from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import StorePart
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract.base import Content, Options
+from indexer.extract.fields import format_of
 from indexer.ingest.digests import source_digest
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks_by_size
@@ -93,9 +94,9 @@ class TextPart(StorePart):
         mappings, shown = self.context.mappings, self.context.shown
         names = source_paths(mappings, named.names, shown)
         about = [source_paths(mappings, [name], shown)[0] if name else "" for name in (named.source, named.title)]
-        if known and not known.is_as(TextFields(names, named.html)):
+        if known and not known.is_as(TextFields(names, named.format)):
             raise UsageError(f"{shown}: its fingerprints were made with {known.options()}")
-        return _IndexForm(self.context, TextFields(names, named.html, *about))
+        return _IndexForm(self.context, TextFields(names, named.format, *about))
 
 
 class _FieldTexts:
@@ -131,7 +132,7 @@ class _FieldTexts:
         if not hit.get("found"):
             return StoredText(missing="document")
         exact, data = text_at(hit.get("_source") or {}, self._paths_in(place, fields))
-        return StoredText(exact, None if data is None else BOM + data, fields.html)
+        return _stored_text(fields, exact, data)
 
     def _paths_in(self, place: Ref, fields: TextFields) -> tuple[str, ...]:
         if (place.index, fields) not in self._paths:
@@ -196,12 +197,12 @@ class _PresentTexts(_FieldTexts):
             yield each, (hit.get("_source") or {}) if hit.get("found") else {"_id": each.place.id}
 
     def _is_current(self, each: _TextPlace, exact: bytes, data: bytes) -> bool:
-        info, is_html = self._context.info, bool(each.fields and each.fields.html)
-        options = Options(content=cast(Content, info.content), format="html" if is_html else "text")
+        info, kind = self._context.info, format_of(each.fields.format, data) if each.fields else "text"
+        options = Options(content=cast(Content, info.content), format=kind)
         if source_digest(exact, info, options) == each.record.source_digest:
             return True
         # A record that was loaded from a batch has the digest of other bytes with the same text.
-        return not is_html and text_digest(data).hex() == each.record.text_digest
+        return kind == "text" and text_digest(data).hex() == each.record.text_digest
 
 
 class RememberedFields:
@@ -243,10 +244,16 @@ def _only(fields: Iterable[TextFields]) -> TextFields | None:
     return names.pop() if len(names) == 1 else None
 
 
+def _stored_text(fields: TextFields, exact: bytes, data: bytes | None) -> StoredText:
+    if data is None:
+        return StoredText(exact, missing="fields")
+    return StoredText(exact, BOM + data, format_of(fields.format, data))
+
+
 class _IndexForm(DocumentForm):
     def __init__(self, context: Context, fields: TextFields) -> None:
         context.require_mapped()
-        self._bodies, self._fields, self.html = context.bodies, fields, fields.html
+        self._bodies, self._fields = context.bodies, fields
         self._indices = {"", context.name, *context.mappings}
 
     def holds(self, index: str) -> bool:
@@ -254,8 +261,7 @@ class _IndexForm(DocumentForm):
 
     def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
         exact, data = text_at(document, self._fields.names)
-        text = StoredText(exact, None if data is None else BOM + data, self.html, "fields" if data is None else "")
-        return text, *described(self._fields, document)
+        return _stored_text(self._fields, exact, data), *described(self._fields, document)
 
     def with_fields(self, line: bytes, record: Record) -> bytes:
         head = line.rstrip()

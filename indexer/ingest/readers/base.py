@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from indexer.errors import UsageError
 from indexer.extract.base import PartsLeftOut
+from indexer.extract.fields import FieldFormat, format_of
 from indexer.extract.formats import Format
 from indexer.extract.sniffing import HEAD, kind_of_head
 from indexer.model import REASON_KEY
@@ -40,7 +41,8 @@ class FileEntry:
 
     `number` counts lines, rows or records from 1, and is 0 if `member`, the path of a file in an archive, says enough.
     `id` is empty if the document has none; `data` is UTF-8 for the format text. `again` says that a store refused it
-    before. `name` helps to tell its kind. `left_out` is what the reader left out of `data`.
+    before. `name` helps to tell its kind. `left_out` is what the reader left out of `data`; `field` names the field
+    that it is the value of.
     """
 
     number: int
@@ -54,6 +56,7 @@ class FileEntry:
     member: str = ""
     name: str = ""
     left_out: PartsLeftOut = ()
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class BadEntry:
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
-    """The columns of the text, the id and the title, each empty for its usual name; with `html` the text is HTML.
+    """The columns of the text, the id and the title, each empty for its usual name, and the format of the text.
 
     A dot leads into an object: "meta.lang". A column with a dot in its own name is found first.
     """
@@ -80,7 +83,7 @@ class ColumnNames:
     text: str = ""
     id: str = ""
     title: str = ""
-    html: bool = False
+    format: FieldFormat = "text"
 
 
 @dataclass(slots=True)
@@ -201,7 +204,7 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
     for name, value in ((title_name, title), (url_name, url)):
         if value is not None and not isinstance(value, str):
             raise ValueError(f'"{name}" must be a string')
-    name, kind = _body(item, columns)
+    name, given = _body(item, columns)
     body = value_at(item, name)
     if not isinstance(body, str):
         if body is not None:
@@ -215,8 +218,10 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
         if "." in path and path not in item:
             metadata = _without(metadata, path.split("."))
     data = body.encode("utf-8")
+    kind = format_of(given, data)
     data = MARK + data if kind == "html" else data
-    return FileEntry(number, identity or "", data, kind, title or "", url or "", metadata, REASON_KEY in item)
+    about = title or "", url or "", metadata, REASON_KEY in item
+    return FileEntry(number, identity or "", data, kind, *about, field=name)
 
 
 def column_error(names: Sequence[str], columns: ColumnNames) -> str:
@@ -235,12 +240,13 @@ def _listed(names: Sequence[str]) -> str:
     return (", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else ""))[:_MOST_CHARACTERS]
 
 
-def _body(item: Mapping[str, Any], columns: ColumnNames) -> tuple[str, Format]:
+def _body(item: Mapping[str, Any], columns: ColumnNames) -> tuple[str, FieldFormat]:
     if columns.text:
-        return columns.text, "html" if columns.html else "text"
+        return columns.text, columns.format
     if not item.get("text") and item.get("html") is not None:
         return "html", "html"
-    return "text", "text"
+    # With the format html it is a field beside files.
+    return "text", "auto" if columns.format == "auto" else "text"
 
 
 def _without(item: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError
+from indexer.extract.fields import field_format
 from indexer.ingest.readers.base import ColumnNames
 from indexer.model.paths import MovableFolder
 
@@ -30,11 +31,12 @@ class KnownColumns:
         known = self._columns.get(path)
         if known is None:
             return named
-        is_html = named.html if named.text else known.html
-        return ColumnNames(named.text or known.text, named.id or known.id, named.title or known.title, html=is_html)
+        kind = named.format if named.text else known.format
+        return ColumnNames(named.text or known.text, named.id or known.id, named.title or known.title, kind)
 
     def note(self, path: str, columns: ColumnNames) -> None:
-        if (columns.text or columns.id or columns.title) and self._columns.get(path) != columns:
+        is_named = columns.text or columns.id or columns.title or columns.format == "auto"
+        if is_named and self._columns.get(path) != columns:
             self._columns.pop(path, None)
             self._columns[path] = columns
             self._changed = True
@@ -46,7 +48,7 @@ class KnownColumns:
         for path, columns in list(self._columns.items())[-MOST_FILES:]:
             files.setdefault(columns, []).append(store.folder.kept(path))
         notes = [
-            {"text": each.text, "id": each.id, "title": each.title, "html": each.html, "files": paths}
+            {"text": each.text, "id": each.id, "title": each.title, "format": each.format, "files": paths}
             for each, paths in files.items()
         ]
         try:
@@ -66,7 +68,7 @@ def _read(data: bytes) -> Iterable[tuple[str, ColumnNames]]:
     for note in notes if isinstance(notes, list) else ():
         if isinstance(note, Mapping) and isinstance(note.get("files"), list):
             text, name, title = (_text(note, key) for key in ("text", "id", "title"))
-            columns = ColumnNames(text, name, title, html=note.get("html") is True)
+            columns = ColumnNames(text, name, title, field_format(note.get("format")))
             yield from ((path, columns) for path in note["files"] if isinstance(path, str))
 
 

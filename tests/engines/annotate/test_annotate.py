@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import indexer
 from indexer import open_store
 from tests.cli.written import prose
 from tests.engines.annotated import (
@@ -19,6 +20,7 @@ from tests.engines.annotated import (
     annotate,
     fill,
     near,
+    neardup,
     owners,
     require_type,
     run,
@@ -90,10 +92,26 @@ def test_html(server: Server, index_name: str) -> None:
     page = f"<title>A page \u00e9</title><nav>Home</nav><p>{text}</p><script>var x</script>"
     fill(server, index_name, {"a": {"body": page}, "b": {"body": "<p>" + text}})
     url = f"{server.url}/{index_name}"
-    assert annotate(url, "--field", "body", "--html")["annotated"] == 2
+    assert annotate(url, "--field", "body", "--format", "html")["annotated"] == 2
     assert {"b"} <= near(url, text)
     own = sources(server, index_name)[f"{index_name}/a"]["neardup"]
     assert (own["title"], own["format"]) == ("A page \u00e9", "html")
+
+
+def test_a_field_of_html_and_text_is_named_and_read_value_by_value(server: Server, index_name: str) -> None:
+    texts = {name: {"body": f"<p>{prose(4)}</p>" if name == "page" else prose(4)} for name in ("page", "text")}
+    fill(server, index_name, texts)
+    url = f"{server.url}/{index_name}"
+    first = annotate(url, "--field", "body")
+    assert (first["annotated"], first["html_as_text"]) == (2, {"body": 1})
+    told = neardup("doctor", "--store", url, code=7).stdout
+    assert "HTML in the field body was read as text in 1 of 2 documents" in told
+    again = annotate(url, "--field", "body", "--format", "auto", "--fields-changed")
+    assert (again["annotated"], again["unchanged"], again["html_as_text"]) == (1, 1, {})
+    assert near(url, prose(4)) == {"page", "text"}
+    assert annotate(url, "--all")["unchanged"] == 2
+    with indexer.open(url, read_only=True) as collection:
+        assert collection.diff("id:page", "id:text").relation == "identical"
 
 
 def test_an_owners_update_keeps_the_keys_and_makes_a_new_text_stale(server: Server, index_name: str) -> None:

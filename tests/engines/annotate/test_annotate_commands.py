@@ -138,7 +138,7 @@ def test_texts_are_read_again_from_the_fields(
     assert one["documents"] == 6
     # With others than those that were annotated nothing is measured.
     assert "changed 6" in ask(*evaluate, *cluster, "--field", "lang", code=2)[1]
-    assert "changed 6" in ask(*evaluate, *cluster, "--field", "body", "--html", code=2)[1]
+    assert "changed 6" in ask(*evaluate, *cluster, "--field", "body", "--format", "html", code=2)[1]
     assert "nowhere" in ask(*evaluate, *cluster, "--field", "nowhere", code=2)[1]
     one, other = (json.loads(ask(*corpus, *asked, "--json")[0]) for asked in (cluster, plain))
     assert one == other

@@ -52,7 +52,7 @@ def test_odd_documents_stop_nothing(server: Server, index_name: str) -> None:
     texts = {"mixed": f"{prose(1)}\n3\n{prose(2)}", "half": prose(3), "huge": "word " * 2_000_000}
     assert found_by_keys(url, texts) == {name: {name} for name in texts}
     assert annotate(url, "--field", "body")["unchanged"] == counts["annotated"]
-    html = annotate(url, "--field", "body", "--html", "--fields-changed")
+    html = annotate(url, "--field", "body", "--format", "html", "--fields-changed")
     assert html["annotated"] + html["failed"].get("malformed", 0) == counts["annotated"], html
 
 

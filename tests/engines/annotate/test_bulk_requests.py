@@ -30,7 +30,7 @@ def test_what_arrives_is_as_if_it_had_been_annotated(server: Server, index_name:
     url = f"{server.url}/{index_name}"
     bodies = [html(prose(seed), f"Page {seed}").decode() if is_html else prose(seed) for seed in range(8)]
     fill(server, index_name, {"old": {"body": bodies[0]}})
-    annotate(url, "--field", "body", "--title-field", "heading", *(["--html"] if is_html else []))
+    annotate(url, "--field", "body", "--title-field", "heading", *(["--format", "html"] if is_html else []))
     through = made(
         url,
         *(
@@ -194,3 +194,17 @@ def test_equal_texts_without_words_are_clusters_and_skipped(server: Server, inde
         coming = ({"index": {"_id": "d"}}, {"body": "12 6"}, {"index": {"_id": "e"}}, {"body": "12 7"})
         made_of = collection.fingerprint_lines(lines_of(*coming), skip=True)
     assert [each.id for each in made_of.skipped] == ["d"]
+
+
+def test_what_stands_beside_equal_texts_keeps_a_document(server: Server, index_name: str) -> None:
+    url, box = f"{server.url}/{index_name}", "<form><input name='{}' value='{}'></form>"
+    page = html(prose(3), "Flat at the harbour").decode()
+    fill(server, index_name, {"box": {"body": box.format("colour", "green")}, "page": {"body": page}})
+    annotate(url, "--field", "body", "--format", "html")
+    sent = {
+        "same-box": {"body": box.format("colour", "green")}, "other-box": {"body": box.format("colour", "blue")},
+        "same-page": {"body": page}, "other-title": {"body": page.replace("harbour", "mill")},
+    }  # fmt: skip
+    pairs = [line for name, body in sent.items() for line in ({"index": {"_id": name}}, body)]
+    through = made(url, *pairs, skip=True)
+    assert [(one.id, one.repeats) for one in through.skipped] == [("same-box", "box"), ("same-page", "page")]

@@ -40,7 +40,7 @@ def annotated(server: Server, index: str, kind: str, documents: dict[str, str]) 
     url = beside = f"{server.url}/{index}"
     options = ["--field", "body"]
     if kind == "html":
-        options += ["--html"]
+        options += ["--format", "html"]
     elif kind == "fields":
         options += ["--field", "part.text"]
     elif kind == "long":

@@ -38,9 +38,10 @@ def test_others_than_the_fields_before_are_refused(server: Server, index_name: s
     assert "neardup" not in server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]["_meta"]
     assert annotate(url, "--field", "title", "--field", "body", *to)["annotated"] == 4
     of = index_name if aside else ""
-    assert remembered(server, kept) == {of: {"fields": ["title", "body"], "html": False}}
+    assert remembered(server, kept) == {of: {"fields": ["title", "body"], "format": "text"}}
     before = sources(server, kept)
-    for other in (["--field", "body"], ["--field", "body", "--field", "title"], ["--field", "body", "--html"]):
+    body = ["--field", "body"]
+    for other in (body, [*body, "--field", "title"], [*body, "--format", "html"]):
         for flags in ([], ["--dry-run"]):
             refused = run(url, *other, *flags, *to, code=2).stderr
             assert "--field title --field body" in refused
@@ -183,5 +184,5 @@ def test_an_owner_who_lets_nobody_change_the_mapping_is_obeyed(server: Server, i
     assert remembered(server, index_name) is None
     assert "name them with --field" in neardup("diff", "id:a", "id:b", "--store", url, code=6).stderr
     assert annotate(url, "--field", "body")["unchanged"] == 4
-    assert remembered(server, index_name) == {"": {"fields": ["body"], "html": False}}
+    assert remembered(server, index_name) == {"": {"fields": ["body"], "format": "text"}}
     assert json.loads(neardup("diff", "id:a", "id:b", "--store", url, "--json").stdout)["same"] > 50

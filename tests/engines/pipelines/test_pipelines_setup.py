@@ -28,7 +28,7 @@ def test_the_fields_are_remembered(painless: Server, index: str) -> None:
     meta = remembered()
     assert meta["team"] == "search"
     assert meta["neardup"]["tables"] == 16
-    assert meta["neardup"]["texts"] == {"": {"fields": ["title", "text"], "html": False}}
+    assert meta["neardup"]["texts"] == {"": {"fields": ["title", "text"], "format": "text"}}
     pipeline = f"neardup-simhash-{index}"
     for name in ("a", "b"):
         write(painless, index, name, {"title": "A title", "text": prose(1)}, pipeline)
@@ -37,7 +37,7 @@ def test_the_fields_are_remembered(painless: Server, index: str) -> None:
     assert answered("annotate", painless, index, "--jobs", "1")["unchanged"] == 2
     assert "1 pair by" in neardup("pairs", painless, index, "--verify", "text").stderr
     neardup("setup", painless, index, "--pipelines", "--field", "text")
-    assert remembered()["neardup"]["texts"] == {"": {"fields": ["text"], "html": False}}
+    assert remembered()["neardup"]["texts"] == {"": {"fields": ["text"], "format": "text"}}
     assert answered("annotate", painless, index, "--jobs", "1")["stale"] == 2
 
 

@@ -108,7 +108,7 @@ def test_fields_by_name_and_in_objects(tmp_path: Path) -> None:
 
 def test_a_named_field_with_html(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines({"id": "a", "body": "<p>é"}))
-    [item] = taken(tmp_path, columns=ColumnNames(text="body", html=True))
+    [item] = taken(tmp_path, columns=ColumnNames(text="body", format="html"))
     assert isinstance(item, Input)
     assert (item.format, item.data.decode("utf-8-sig")) == ("html", "<p>é")
 
