@@ -171,7 +171,7 @@ def near_by_sketches(texts: Sequence[str]) -> set[int]:
 
 
 def near_by_texts(texts: Sequence[str]) -> set[int]:
-    """The same, and the relation of each to the earlier one."""
+    """The same, each also compared with the earlier one by its text."""
     done = dedupe(texts, "minhash@0.7")
     return {*(copy.position for copy in done.copies), *done.reasons}
 
