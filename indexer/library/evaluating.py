@@ -152,12 +152,13 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
 
 
 def _better_kind(texts: MeasuredTexts) -> FittingKind | None:
-    words, extractors = [], []
-    for text, extractor in islice(zip(texts.texts, texts.extractors, strict=True), LOOKED_AT):
+    words, extractors, names = [], [], []
+    for name, text, extractor in islice(zip(texts.ids, texts.texts, texts.extractors, strict=True), LOOKED_AT):
         if made := fingerprint(text):
             words.append(made.tokens)
             extractors.append(extractor)
-    return fitting_kind(DOCUMENTS, words, extractors)
+            names.append(name)
+    return fitting_kind(DOCUMENTS, words, extractors, names)
 
 
 def _part_rules(store: Store | None) -> list[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import PurePath
 from statistics import median
 
 from indexer.extract.fields import field_read_as_text
@@ -87,7 +88,9 @@ class FittingKind:
     says: str
 
 
-def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> FittingKind | None:
+def fitting_kind(
+    kind: str, words: Sequence[int], extractors: Sequence[str], names: Sequence[str]
+) -> FittingKind | None:
     if len(words) < _FEWEST_DOCUMENTS:
         return None
     looked_at = f"of {counted(len(words), 'document')} looked at"
@@ -114,18 +117,30 @@ def fitting_kind(kind: str, words: Sequence[int], extractors: Sequence[str]) -> 
             f"{looked_at}, {len(scans):,} are scans, of {counted(sum(scans), 'page')} that OCR read; one misread "
             f"letter changes a whole word, and with it {counted(_SHINGLE, 'shingle')}",
         )
-    readers = Counter(name for extractor in extractors if (name := extractor.partition(" ")[0]) in PDF_READERS)
-    several = [(name, count) for name, count in readers.most_common() if count >= _MANY_SHARE * len(words)]
-    if kind == DOCUMENTS and len(several) > 1:
-        read = " and ".join(f"{count:,} by {name}" for name, count in several)
-        return FittingKind("pdfs", f"{looked_at}, texts of PDF files were read {read}, which set spaces differently")
+    if kind == DOCUMENTS and (read := _readers_of_pdfs(extractors, names)):
+        return FittingKind("pdfs", f"{looked_at}, {read}, which set spaces differently")
     return None
+
+
+def _readers_of_pdfs(extractors: Sequence[str], names: Sequence[str]) -> str:
+    least = _MANY_SHARE * len(names)
+    readers = Counter(name for extractor in extractors if (name := extractor.partition(" ")[0]) in PDF_READERS)
+    several = [(name, count) for name, count in readers.most_common() if count >= least]
+    if len(several) > 1:
+        return "texts of PDF files were read " + " and ".join(f"{count:,} by {name}" for name, count in several)
+    read = [(PurePath(name).stem, extractor) for name, extractor in zip(names, extractors, strict=True)]
+    pdfs = {stem for stem, extractor in read if extractor.startswith(PDF_READERS)}
+    texts = sum(stem in pdfs and extractor.startswith("plain") for stem, extractor in read)
+    return f"{texts:,} are named as a PDF file, so texts by other readers" if texts >= least else ""
 
 
 def better_kind(store: Store) -> FittingKind | None:
     records = [record for record in islice(store.scan(sketches=False), LOOKED_AT) if record.has_words]
     return fitting_kind(
-        store.info.kind, [record.tokens for record in records], [record.extractor for record in records]
+        store.info.kind,
+        [record.tokens for record in records],
+        [record.extractor for record in records],
+        [name_of(record.ref) for record in records],
     )
 
 

@@ -63,6 +63,20 @@ def test_pdf_files_of_several_readers_fit_another_kind(neardup: Neardup) -> None
     assert f"the kind pdfs fits better than documents: of 60 documents looked at, {read}" in neardup("evaluate").out
 
 
+def test_texts_that_another_program_made_of_pdf_files_fit_another_kind(neardup: Neardup) -> None:
+    write(neardup.folder, {f"papers/{n}.pdf": pdf(prose(n, 60)) for n in range(30)})
+    write(neardup.folder, {f"texts/{n}.txt": prose(n, 60) for n in range(30)})
+    neardup("index", "papers", "texts")
+    says, advice = only(found(neardup), "kind", "warning")
+    read = "of 60 documents looked at, 30 are named as a PDF file, so texts by other readers"
+    assert read in says
+    assert advice.endswith("--kind pdfs")
+    assert read in neardup("evaluate").out
+    write(neardup.folder, {f"notes/{n} too.txt": prose(n, 60) for n in range(30)})
+    neardup("index", "papers", "notes", "--store", "notes.neardup")
+    assert "no better kind is known" in neardup("doctor", "--store", "notes.neardup").out
+
+
 def test_another_kind_fits(neardup: Neardup) -> None:
     titles = [json.dumps({"id": str(number), "text": prose(number, 9)}) for number in range(60)]
     write(neardup.folder, {"titles.jsonl": "\n".join(titles)})
