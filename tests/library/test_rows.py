@@ -93,7 +93,7 @@ def test_what_a_document_says_is_shown_and_not_obeyed() -> None:
 
 def test_summaries_print_what_happened() -> None:
     found = Indexed(
-        "s", 3, 0, 0, {"malformed": 2}, 0, 0, 0, 0, (), 0, 0, 0, 0, None, None, None, 0, None, "", 0, 0, 0.5,
+        "s", 3, 0, 0, {"malformed": 2}, 0, 0, 0, 0, (), 0, 0, 0, 0, {}, None, None, None, 0, None, "", 0, 0, 0.5,
         stopped=False,
     )  # fmt: skip
     assert repr(found) == 'Indexed\n  store    s\n  indexed  3\n  failed   {"malformed": 2}\n  seconds  0.5'

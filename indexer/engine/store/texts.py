@@ -245,9 +245,7 @@ def _only(fields: Iterable[TextFields]) -> TextFields | None:
 
 
 def _stored_text(fields: TextFields, exact: bytes, data: bytes | None) -> StoredText:
-    if data is None:
-        return StoredText(exact, missing="fields")
-    return StoredText(exact, BOM + data, format_of(fields.format, data))
+    return StoredText(exact, None if data is None else BOM + data, format_of(fields.format, data or b""))
 
 
 class _IndexForm(DocumentForm):
@@ -261,7 +259,8 @@ class _IndexForm(DocumentForm):
 
     def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
         exact, data = text_at(document, self._fields.names)
-        return _stored_text(self._fields, exact, data), *described(self._fields, document)
+        text = _stored_text(self._fields, exact, data)
+        return dataclasses.replace(text, missing="fields" if data is None else ""), *described(self._fields, document)
 
     def with_fields(self, line: bytes, record: Record) -> bytes:
         head = line.rstrip()
