@@ -148,7 +148,11 @@ class Pruning(Removal):
         # A document can be replaced where all that repeat it are judged together, and nobody decided on it.
         whole = {member.document.repeats for member in some if here[member.document.repeats] == member.repeating}
         whole = {ref for ref in whole if not any(self._decisions.sides([ref]))}
-        values = {(ref, document.repeats): document.similarity for ref, document in known.items()}
+        values = {
+            pair: document.similarity
+            for ref, document in known.items()
+            for pair in ((ref, document.repeats), (document.repeats, ref))
+        }
 
         def near(record: Record, other: Record) -> bool:
             if self._decisions.are_apart(record.ref, other.ref):
@@ -165,10 +169,9 @@ class Pruning(Removal):
         for record, (other, relation, reason) in relations.verdicts(cluster, _pairs(some), near, may_go):
             # A stand-in goes for a cleaner document, which repeats it.
             document = known.get(record.ref) or stand_ins[record.ref]
-            similarity = document.similarity if record.ref in known else known[other.ref].similarity
             yield replace(
                 document, repeats=other.ref, reason=reason, relation=relation,
-                similarity=float(values.get((record.ref, other.ref), similarity)),
+                similarity=float(values[record.ref, other.ref]),
                 identical=relation is not None and relation.word == "identical",
             )  # fmt: skip
 

@@ -16,7 +16,6 @@ import numpy as np
 from indexer.errors import UsageError, shown
 from indexer.matching.relating import RelatedTexts
 from indexer.model.chunking import chunks
-from indexer.relations.comparing import may_be_copy
 from indexer.relations.relation import COPIES, PARTS, REMOVABLE, Relation, RelationWord
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
@@ -357,8 +356,8 @@ class Relations(Generic[AnyDocument]):
                 yield other, known
             elif wording is not None and staying.texts[number]:
                 theirs = self.texts.wording(other) or Wording(staying.texts[number])
-                if not self.permitted.only_copies or may_be_copy(wording, theirs, self.texts.lexicon):
-                    yield other, self.texts.by_texts(document, other, wording, theirs)
+                only_copies = self.permitted.only_copies
+                yield other, self.texts.by_texts(document, other, wording, theirs, only_copies=only_copies)
 
     def _own(self, document: AnyDocument, stand_in: AnyDocument | None) -> list[int]:
         one, other = self.texts.wording(document), None if stand_in is None else self.texts.wording(stand_in)

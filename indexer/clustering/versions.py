@@ -127,14 +127,11 @@ class Deletion:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lacking: set[str] = set()
-        self.annotations: Sequence[Mapping[str, Any] | None] = ()
-        """The annotations of the documents of the last step, as they were."""
 
     def delete(
         self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
     ) -> int:
-        self.annotations = self._store.annotations(refs)
-        self._lacking |= _clusters_of_latest(self.annotations)
+        self._lacking |= _clusters_of_latest(self._store.annotations(refs))
         return self._store.delete(refs, versions=versions, owners=owners)
 
     def renew(self, *, going_on: Collection[str] = ()) -> None:

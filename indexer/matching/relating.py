@@ -195,8 +195,10 @@ class RelatedTexts(Generic[AnyDocument]):
             return f"{self.name(other)}: {right}"
         return self.by_texts(document, other, left, right)
 
-    def by_texts(self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording) -> Relation:
-        if self._only_copies and not may_be_copy(left, right, self.lexicon):
+    def by_texts(
+        self, document: AnyDocument, other: AnyDocument, left: Wording, right: Wording, *, only_copies: bool = False
+    ) -> Relation:
+        if (only_copies or self._only_copies) and not may_be_copy(left, right, self.lexicon):
             return NO_COPY
         formats = [self._beside.format(each) for each in (document, other)] if self._beside else ["", ""]
         relation = self.related(left, right, other_format=in_other_format(*formats))

@@ -361,8 +361,8 @@ class _SentenceComparison:
 
     def _differing_facts(self) -> Iterator[DifferingFact]:
         """The facts that differ, those of the body first: a correction tells more than a byline."""
-        body, changed = self._body, _changed(self._variants)
-        if body is not None:
+        changed = _changed(self._variants)
+        if len(changed) > 1 and (body := self._body) is not None:
             changed.sort(key=lambda block: not body.overlaps(block))
         yield from self._replaced_facts(changed)
         sides: tuple[list[TypedFact], list[TypedFact]] = ([], [])

@@ -39,7 +39,8 @@ _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
 _AROUND = 100
 # Words of grammar in clauses of so few to so many words, and in longer sentences than captions, are at most this share
-# of the body, if one side has them; of prose they are a fifth. Moved sentences have half of their passages elsewhere.
+# of the body, if one side has them or both differ in them; of prose they are a fifth. Moved sentences have half of
+# their passages elsewhere.
 _CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
 _CAPTION, _PROSE, _MOVED = 20, 5, 4
 _NO_CLAUSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
@@ -170,7 +171,7 @@ class RenditionCheck:
         return [frozenset().union(*(_passages(*stretch) for stretch in side)) for side in sides]
 
     def _adds_too_much(self, block: Block) -> bool:
-        """True for clauses in sentences of one side; labels and links are no clauses."""
+        """True for clauses in sentences that one side has, or both in other words; labels and links are no clauses."""
         said = self._said(block)
         words = max(len(each.split()) for each in said)
         if words > _PASSAGE:

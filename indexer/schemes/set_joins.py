@@ -1,4 +1,4 @@
-"""All pairs of sets with a share of one in the other."""
+"""All pairs of sets with enough in common."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from indexer.core.sketches import intersection_sizes, sorted_distinct
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import SLACK
+from indexer.schemes.base import SLACK, Positions
 from indexer.schemes.keys.postings import KeyPostings
 
-Positions = npt.NDArray[np.int64]
-
-_BLOCK = 1 << 20
+# Pairs that are made at once, before those of one owner are taken whole.
+_MET_AT_ONCE = 1 << 20
 
 
 def containing(keys: Ragged, share: float) -> Iterator[tuple[Positions, Positions]]:
@@ -41,7 +40,7 @@ def containing(keys: Ragged, share: float) -> Iterator[tuple[Positions, Position
     found = np.cumsum(holders[runs])
     begin = 0
     while begin < owners.size:
-        end = int(np.searchsorted(found, (found[begin - 1] if begin else 0) + _BLOCK, side="right"))
+        end = int(np.searchsorted(found, (found[begin - 1] if begin else 0) + _MET_AT_ONCE, side="right"))
         end = int(np.searchsorted(owners, owners[max(end - 1, begin)], side="right"))
         yield from _met(owners[begin:end], runs[begin:end], postings, starts, sizes)
         begin = end

@@ -128,7 +128,7 @@ def copied_between(repeats: Repeats, ranks: Positions, origins: Positions) -> Co
     holders = np.argsort(repeats.copy_of, kind="stable")
     begins = np.searchsorted(repeats.copy_of[holders], pairs[0])
     counts = repeats.copies[pairs[0]]
-    spread = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+    spread = ranges(begins, counts)
     document, source, amount = holders[spread], np.repeat(pairs[1], counts), np.repeat(words, counts)
     elsewhere = document != source
     cells = origins[source[elsewhere]] * several + origins[document[elsewhere]]
