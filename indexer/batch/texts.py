@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from indexer.batch.sketches.parts import Part, part_again, selection_of
 from indexer.core.markup import is_clean
 from indexer.core.text import text_digest
 from indexer.errors import ExtractionError, NeardupError
-from indexer.extract.base import Extracted, Item, Limits
-from indexer.ingest.outcomes import ExtractionWorkers, read
+from indexer.extract.base import Extracted, Item, Limits, Options
+from indexer.ingest.outcomes import ExtractionWorkers, read, texts
 from indexer.ingest.readers.compression import BROKEN
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.regular_files import UnreadableError
@@ -32,6 +33,7 @@ from indexer.schemes.base import Positions
 
 _TOGETHER, _BYTES = 512, 64 << 20
 _OTHER = "its source no longer holds the sketched text"
+Workers = Callable[[], ExtractionWorkers[None]]
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,15 @@ class _Wanted:
         return part_again(self.footer, sources)
 
 
+@contextmanager
+def text_workers(jobs: int, options: Options) -> Iterator[Workers]:
+    """Workers that are made when somebody asks for them, since what they need may be missing here."""
+    with ExitStack() as opened:
+        yield cache(lambda: opened.enter_context(texts(jobs, options, Limits())))
+
+
 def read_texts(
-    path: Path, places: Positions, digests: Mapping[int, bytes], workers: ExtractionWorkers[None]
+    path: Path, places: Positions, digests: Mapping[int, bytes], workers: Workers
 ) -> Iterator[tuple[int, str | ExtractionError]]:
     """The texts of documents of a file of sketches, by their places and the digests of their texts.
 
@@ -87,7 +96,7 @@ def read_texts(
         yield place, ExtractionError("unreadable", why)
 
 
-def _read(wanted: _Wanted, workers: ExtractionWorkers[None]) -> Iterator[tuple[int, str | ExtractionError]]:
+def _read(wanted: _Wanted, workers: Workers) -> Iterator[tuple[int, str | ExtractionError]]:
     part = wanted.part()
     if isinstance(part.reader, Parquet) and serves(wanted.form) and wanted.selection.id_from == "path":
         with part.opened() as stream, parquet_file(stream, part.path) as file:
@@ -98,7 +107,8 @@ def _read(wanted: _Wanted, workers: ExtractionWorkers[None]) -> Iterator[tuple[i
         short = {place: short_text(given) for place, given in some if isinstance(given, Item)}
         yield from ((place, found[0]) for place, found in short.items() if found)
         outcome: Any
-        for outcome in workers.outcomes(replace(given, key=place) for place, given in some if not short.get(place)):
+        left = [replace(given, key=place) for place, given in some if not short.get(place)]
+        for outcome in workers().outcomes(left) if left else ():
             if isinstance(outcome, Extracted):
                 yield outcome.key, outcome.document.text
             else:

@@ -62,8 +62,8 @@ prune_options = Group(PruneOptions, removal_options)
 \b
 Examples:
   neardup prune --dry-run   list documents that repeat another one
-  neardup prune             mark it: annotation duplicate_of
-  neardup prune --delete    delete it, after asking
+  neardup prune             mark them: annotation duplicate_of
+  neardup prune --delete    delete them, after asking
   neardup prune --remove identical --delete
   neardup prune --parts --dry-run   what stands whole in a longer document
   neardup prune --older-versions --dry-run   what has a later version

@@ -12,7 +12,7 @@ import click
 from indexer.cli.options.answers import Answering
 from indexer.cli.options.groups import Group, options
 from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
-from indexer.cli.terminal.output import answer, answer_json, fields, say, table
+from indexer.cli.terminal.output import answer, answer_json, fields, say, table, written_rows
 from indexer.errors import UsageError
 from indexer.library.batch_options import WordsAsked
 from indexer.model.declared import Option
@@ -109,8 +109,6 @@ def passages(
     if listing.format == "text":
         _show(found, shown, listing.by)
     else:
-        from indexer.cli.terminal.output import written_rows
-
         written_rows(shown, shown.kind, listing.format, listing.output)
     if listing.write:
         say(f"{counted(found.written, 'row')} written for the dashboards")

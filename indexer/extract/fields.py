@@ -60,7 +60,7 @@ def is_html(data: bytes) -> bool:
     return _Elements(head + "".join(each.partition("-->")[2] for each in commented)).are_certain()
 
 
-def remark_on(field: str, kind: Format | None, data: bytes) -> str:
+def remark_on(field: str, kind: Format | FieldFormat | None, data: bytes) -> str:
     """An addition to the extractor's name for a field's value that is HTML and was read as text; else empty."""
     return f"{_READ_AS_TEXT}{field}" if field and kind == "text" and is_html(data) else ""
 
@@ -68,6 +68,11 @@ def remark_on(field: str, kind: Format | None, data: bytes) -> str:
 def field_read_as_text(extractor: str) -> str:
     """The field of such a remark; empty without one."""
     return extractor.partition(_READ_AS_TEXT)[2]
+
+
+def remarked(extractor: str, remark: str) -> str:
+    """An extractor's name with this remark, instead of another one."""
+    return extractor.partition(_READ_AS_TEXT)[0] + remark
 
 
 class _Elements:
@@ -120,4 +125,4 @@ class _Elements:
 def _is_loose(text: str, tag: re.Match[str]) -> bool:
     before, after = text[max(0, tag.start() - _NEAR) : tag.start()], text[tag.end() : tag.end() + 1]
     is_in_line = not before.rstrip(" \t").endswith(("\n", ">"))
-    return before[-1:] in _BEFORE and after in _AFTER and bool(before and after) and is_in_line
+    return before[-1:] in _BEFORE and after in _AFTER and is_in_line

@@ -215,10 +215,9 @@ def beside_text(data: bytes) -> PartsLeftOut:
 
     comments = dict[tuple[str, str], None]()
     with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(data)) as document:
-        handle = handle_of(document)
         for number in range(len(document)):
-            with _page(handle, number) as (page, _):
-                comments.update(dict.fromkeys(_comments(page)) if page else ())
+            with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
+                comments.update(dict.fromkeys(_comments(handle_of(page))))
         return (*_field_values(document), *comments)
     return ()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Item, Limits, Options
 from indexer.extract.brought import missing
-from indexer.extract.fields import remark_on
+from indexer.extract.fields import remark_on, remarked
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.duplicates import DuplicateFilter, LeftOutRepeats
@@ -343,6 +343,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             ref=pending.ref,
             source=pending.given.source,
             container=pending.given.container,
+            extractor=remarked(record.extractor, pending.remark),
             metadata=with_declared(pending.given.metadata, record.metadata.get(DECLARED, {})),
             short=is_short(record.fingerprint, self.settings.min_tokens),
         )

@@ -104,17 +104,19 @@ class StoredParts:
                     yield places[item.number - 1], item
 
     def _at_numbers(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
-        self._times_read += bool(places)
+        if not places:
+            return
+        self._times_read += 1
         if self._times_read == 2:
             self._copy = _CopiedParts.of(self._path, self._by_numbers)
         if self._copy and self._copy.state == _state_of(self._path):
             yield from self._copy.at(places)
             return
-        wanted, last = set(places), places[-1] if places else -1
-        for place, item in self._by_numbers() if places else ():
+        wanted = set(places)
+        for place, item in self._by_numbers():
             if place in wanted:
                 yield place, item
-            if place >= last:
+            if place >= places[-1]:
                 return
 
     def _by_numbers(self) -> Iterator[tuple[int, Input]]:

@@ -18,7 +18,7 @@ from indexer.ingest.outcomes import read_one
 from indexer.ingest.sources import Input, Selection
 from indexer.library.opening import examine_place, open_store
 from indexer.library.outcomes import Examination
-from indexer.library.text_findings import forms_found, html_found, kind_found
+from indexer.library.text_findings import forms_found, texts_found
 from indexer.matching.rule import default_rule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -76,8 +76,7 @@ def _findings(name: str, *, texts: bool = False) -> Iterator[Finding]:
 def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
     yield _made_with(store)
     yield _sketches(store)
-    yield kind_found(store)
-    yield from html_found(store)
+    yield from texts_found(store)
     yield from _clusters(store)
     yield from forms_found(store)
     if texts:

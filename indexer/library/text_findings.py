@@ -1,4 +1,4 @@
-"""Findings about the texts of a store: how many near ones are forms, and whether another kind fits."""
+"""Findings about the texts of a store: forms among near ones, a kind that fits better, HTML read as text."""
 
 from __future__ import annotations
 
@@ -135,7 +135,15 @@ def _readers_of_pdfs(extractors: Sequence[str], names: Sequence[str]) -> str:
 
 
 def better_kind(store: Store) -> FittingKind | None:
-    records = [record for record in islice(store.scan(sketches=False), LOOKED_AT) if record.has_words]
+    return _better_kind(store, _looked_at(store))
+
+
+def _looked_at(store: Store) -> list[Record]:
+    return list(islice(store.scan(sketches=False), LOOKED_AT))
+
+
+def _better_kind(store: Store, looked_at: Sequence[Record]) -> FittingKind | None:
+    records = [record for record in looked_at if record.has_words]
     return fitting_kind(
         store.info.kind,
         [record.tokens for record in records],
@@ -144,16 +152,15 @@ def better_kind(store: Store) -> FittingKind | None:
     )
 
 
-def kind_found(store: Store) -> Finding:
-    if fits := better_kind(store):
+def texts_found(store: Store) -> Iterator[Finding]:
+    """If another kind fits better, and each field of HTML that was read as text."""
+    records = _looked_at(store)
+    if fits := _better_kind(store, records):
         advice = f"index or annotate them into a new store with --kind {fits.kind}"
-        return Finding("kind", "warning", f"made for {store.info.kind}; {fits.says}", advice)
-    return Finding("kind", "ok", f"made for {store.info.kind}; no better kind is known")
-
-
-def html_found(store: Store) -> Iterator[Finding]:
-    """A finding for each field of HTML that was read as text, so that tags count as words."""
-    extractors = [record.extractor for record in islice(store.scan(sketches=False), LOOKED_AT)]
+        yield Finding("kind", "warning", f"made for {store.info.kind}; {fits.says}", advice)
+    else:
+        yield Finding("kind", "ok", f"made for {store.info.kind}; no better kind is known")
+    extractors = [record.extractor for record in records]
     for name, count in sorted(Counter(filter(None, map(field_read_as_text, extractors))).items()):
         looked_at = counted(len(extractors), "document")
         says = f"HTML in the field {name} was read as text in {count:,} of {looked_at} looked at; tags count as words"

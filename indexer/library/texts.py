@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -403,6 +403,9 @@ class _NearTexts:
         )
         return Relations(permitted, texts_read)
 
+    def keep(self, places: Container[int]) -> None:
+        self._held = {place: text for place, text in self._held.items() if place in places}
+
     def text(self, place: int) -> str:
         text = self._held[place]
         return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
@@ -413,6 +416,7 @@ class _Reasons(Mapping[int, str]):
 
     def __init__(self, known: Mapping[int, Reason | int], texts: _NearTexts) -> None:
         self._known, self._texts = known, texts
+        texts.keep({each for one, other in known.items() if isinstance(other, int) for each in (one, other)})
         # These texts have no line that was known as frame.
         texts.lexicon.frames = False
 

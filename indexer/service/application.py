@@ -52,8 +52,8 @@ def service_application(
 
     async def verb_answer(request: Request) -> Response:
         verb = VERBS[request.scope["path"].strip("/")]
-        kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        is_file = kind != "application/json"
+        kind = request.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
+        is_file = kind != _JSON
         if is_file and verb.answer_file is None:
             return refused(415, "send JSON, with the header Content-Type: application/json")
         body = await request.body()
@@ -182,7 +182,7 @@ def openapi(verbs: Mapping[str, Verb], version: str, *, token: bool) -> dict[str
 
 
 def _operation(name: str, verb: Verb) -> dict[str, Any]:
-    taken: dict[str, Any] = {"application/json": {"schema": request_schema(verb.request)}}
+    taken: dict[str, Any] = {_JSON: {"schema": request_schema(verb.request)}}
     if verb.answer_file is not None:
         taken["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
     return {
@@ -209,8 +209,8 @@ def _of_lines() -> dict[str, Any]:
 
 
 def _responses(answer: type, more: Mapping[str, Any]) -> dict[str, Any]:
-    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    content = {"application/json": {"schema": answer_schema(answer)}, **more}
+    error = {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
+    content = {_JSON: {"schema": answer_schema(answer)}, **more}
     return {
         "200": {"description": description(answer), "content": content},
         **{status: {"description": meaning, "content": error} for status, meaning in _ERRORS.items()},

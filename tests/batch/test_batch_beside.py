@@ -14,9 +14,11 @@ import pytest
 import indexer
 from indexer.batch.clusters.clustering import cluster
 from indexer.batch.form import Form
+from indexer.extract.ocr import tesseract
 from tests.batch.batched import MINHASH, sketched
 from tests.batch.beside import BESIDE, decided, letter, mail, options, page, row, written
 from tests.cli.written import prose
+from tests.extract.made_scans import needs_tesseract
 
 KINDS = [("pdf", page), ("docx", letter), ("eml", mail), ("jsonl", row)]
 
@@ -31,6 +33,19 @@ def test_what_differs_beside_the_text_stays(ending: str, made: Callable[[str], b
     named = {"eml": "subject", "jsonl": "title"}.get(ending)
     told = f"1 fact differs: {named} Invoice for the mill / Invoice for the quay" if named else BESIDE
     assert found["c"] == (True, "form", told)
+
+
+@needs_tesseract
+def test_without_the_tools_of_the_sketches_digests_tell_and_the_rest_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, out = written(tmp_path / "in", "docx", letter), tmp_path / "out"
+    sketched(given, out, Form((MINHASH,), ocr="eng"), id_from="relative")
+    monkeypatch.setattr(tesseract, "installed_languages", tuple)
+    assert cluster(str(out), str(out), options())["removed"] == 1
+    found = decided(out)
+    assert (found["b"][:2], found["c"][:2]) == ((False, "identical"), (True, None))
+    assert "tesseract" in str(found["c"][2])
 
 
 @pytest.mark.parametrize(("ending", "made"), KINDS, ids=[kind for kind, _ in KINDS])

@@ -50,6 +50,18 @@ def test_the_field_is_named_and_auto_reads_each_value_as_it_is(neardup: Neardup,
     assert neardup("index", name, "--json").json["unchanged"] == 6
 
 
+def test_equal_bytes_are_counted_for_their_own_field_each(neardup: Neardup) -> None:
+    page = VALUES["page0"]
+    write(neardup.folder, {"a.jsonl": json.dumps({"body": page}), "b.jsonl": json.dumps({"text": page}), "c.txt": page})
+    for number, (name, field) in enumerate((("a.jsonl", "body"), ("c.txt", ""), ("b.jsonl", "text"))):
+        flags = ["--text-field", field] if field == "body" else ["--format", "text"] if not field else []
+        told = neardup("index", name, *flags, "--json").json
+        assert (told["reused"], told["html_as_text"]) == (int(number > 0), {field: 1} if field else {})
+    found = neardup("doctor", code=7).out
+    assert "field body was read as text in 1 of 3" in found
+    assert "field text was read as text in 1 of 3" in found
+
+
 def test_usual_names_and_batches_take_auto(neardup: Neardup) -> None:
     write(neardup.folder, {"rows.jsonl": "".join(f"{json.dumps({'text': row['body']})}\n" for row in ROWS)})
     assert neardup("index", "rows.jsonl", "--json").json["html_as_text"] == {"text": 3}

@@ -16,10 +16,8 @@ from indexer.batch.clusters.judging import VERDICTS, in_blocks, lexicon_of, near
 from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, numbers_in, table_of
 from indexer.batch.form import column_name
 from indexer.batch.reading import Sketched
-from indexer.batch.texts import read_texts
+from indexer.batch.texts import Workers, read_texts, text_workers
 from indexer.clustering.verdicts import Permitted
-from indexer.extract.base import Limits
-from indexer.ingest.outcomes import ExtractionWorkers, texts
 from indexer.matching.rule import MatchRule
 from indexer.model.chunking import chunks_by_size
 from indexer.relations.lexicon import known_words
@@ -48,7 +46,7 @@ def decided(
                 yield from near_in_file(path, arrow.concat_tables(rows), first, rule, workers, stays=stays)
 
     verdicts, begin = OwnerRows(spill, "verdicts", VERDICTS, len(sketched)), time.monotonic()
-    with texts(jobs, sketched.form.options, Limits()) as workers, near_documents(near(), rule, spill) as given:
+    with text_workers(jobs, sketched.form.options) as workers, near_documents(near(), rule, spill) as given:
         seconds = time.monotonic() - begin
         blocks, components = SpillFiles(spill, "words"), 0
         for count, some in in_blocks(given.words(), _WORDS_AT_ONCE):
@@ -61,9 +59,7 @@ def decided(
     return verdicts, seconds
 
 
-def near_in_file(
-    path: Path, rows: Any, first: int, rule: MatchRule, workers: ExtractionWorkers[None], *, stays: bool
-) -> Iterator[Any]:
+def near_in_file(path: Path, rows: Any, first: int, rule: MatchRule, workers: Workers, *, stays: bool) -> Iterator[Any]:
     """The documents of a file that are decided on, in NEAR, by their rows of FOUND; its first owner is `first`."""
     if not rows.num_rows:
         return

@@ -318,10 +318,12 @@ def _are_told_by_digests(table: Any, one: Positions, other: Positions) -> npt.ND
     text, read, beside = (_are_equal(*(rows[name] for rows in pairs)) for name in DIGESTS)
     beside &= ~_are_equal(pairs[0]["text_digest"], _NOTHING)
     told = text & (read | beside)
+    places = np.flatnonzero(told)
+    pairs = [rows.take(column_of(places)) for rows in pairs]
     heads, titles = ([column(rows).to_pylist() for rows in pairs] for column in (mail_heads, own_titles))
-    for place in np.flatnonzero(told).tolist():
-        told[place] = may_be_one_mail(*(json.loads(each[place] or "{}") for each in heads)) and (
-            read[place] or not title_facts((titles[0][place], titles[1][place]), ("", ""))
+    for number, place in enumerate(places.tolist()):
+        told[place] = may_be_one_mail(*(json.loads(each[number] or "{}") for each in heads)) and (
+            read[place] or not title_facts((titles[0][number], titles[1][number]), ("", ""))
         )
     return told
 

@@ -19,11 +19,10 @@ from indexer.batch.reading import Sketched
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
 from indexer.batch.spark.session import functions, mapped
+from indexer.batch.texts import text_workers
 from indexer.clustering.verdicts import Permitted
 from indexer.core.text import text_digest
 from indexer.errors import ExtractionError
-from indexer.extract.base import Limits
-from indexer.ingest.outcomes import texts
 from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged
 from indexer.relations.lexicon import Hashes, Lexicon, known_words
@@ -49,7 +48,7 @@ def few_rows_at_once(spark: Any) -> Iterator[None]:
 
 
 def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: MatchRule) -> Iterator[Any]:
-    with texts(1, sketched.form.options, Limits()) as workers:
+    with text_workers(1, sketched.form.options) as workers:
         for (number,), rows in tasks.runs(batches, ("file",)):
             path, stays = sketched.files[number], number < sketched.older
             yield from near_in_file(path, rows, number << row_bits, rule, workers, stays=stays)

@@ -14,7 +14,6 @@ import click
 
 from indexer.cli.terminal.hints import with_store
 from indexer.errors import ExtractionError, UsageError
-from indexer.library.writers import RowFormat, save, write
 from indexer.model.declared import as_json
 from indexer.text import visible
 from indexer.text.counts import counted
@@ -23,7 +22,7 @@ from indexer.text.remarks import Level, in_json, remark
 
 if TYPE_CHECKING:
     from indexer.library.opening import RunProgress
-
+    from indexer.library.writers import RowFormat
 
 printable = visible.printable
 # Cells of a terminal: between two columns, and what a column has at least.
@@ -164,6 +163,8 @@ def written_rows(rows: Iterable[Row], kind: type[Row], form: RowFormat, output: 
 
     Raises UsageError if a file can't be written, and for Parquet without pyarrow or on a terminal.
     """
+    from indexer.library.writers import save, write
+
     if output is not None:
         return save(rows, kind, output, form)
     if form == "parquet" and sys.stdout.isatty():

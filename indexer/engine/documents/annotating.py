@@ -318,7 +318,7 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             self.summary.annotated += 1
             return None
         data = data or b""
-        remark = remark_on(", ".join(self._fields.names), kind, data)
+        remark = remark_on(", ".join(self._fields.names), self._fields.format, data)
         pending = PendingDocument(place, known, unchanged(hit), digest, len(data), source, title, now(), remark)
         return Item(pending, BOM + data, format=kind)
 

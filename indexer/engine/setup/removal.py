@@ -1,4 +1,4 @@
-"""Take neardup out of an index."""
+"""Take neardup out of an index, and tell by its documents whose an index is."""
 
 from __future__ import annotations
 

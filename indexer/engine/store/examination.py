@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from importlib.metadata import version
 from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.names import path_of, side_name
+from indexer.engine.client.names import matches, path_of, side_name
 from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, SIZE_CLASS, is_record
 from indexer.engine.index.mapping import named
 from indexer.engine.index.sketches import BESIDE
 from indexer.engine.setup.pipelines import Pipelines
-from indexer.engine.setup.provision import COMPONENT, Provision
+from indexer.engine.setup.provision import COMPONENT, Provision, scheme_component
 from indexer.engine.store.lookup import StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model.findings import Finding
@@ -136,7 +135,8 @@ class ExaminePart(StorePart):
         for stream in known.get("data_streams", ()):
             if (template := self._template_of(stream["name"])) and not self._has_fields(template):
                 says = f"the next index of {stream['name']} will lack neardup's fields, so searches with collapse fail"
-                parts = f'"{COMPONENT}" and "{COMPONENT}-minhash"'
+                names = (COMPONENT, *(scheme_component(scheme)[0] for scheme in self.context.info.schemes))
+                parts = " and ".join(f'"{name}"' for name in names)
                 advice = f"run neardup setup, and add {parts} to composed_of of the index template {template}"
                 yield Finding("template", "warning", says, advice)
 
@@ -145,7 +145,7 @@ class ExaminePart(StorePart):
         fitting = {
             each["name"]: each["index_template"].get("priority") or 0
             for each in listed
-            if any(fnmatchcase(stream, pattern) for pattern in each["index_template"]["index_patterns"])
+            if any(matches(pattern, stream) for pattern in each["index_template"]["index_patterns"])
         }
         return max(fitting, key=lambda name: fitting[name], default="")
 

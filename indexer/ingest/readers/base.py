@@ -221,7 +221,7 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
     kind = format_of(given, data)
     data = MARK + data if kind == "html" else data
     about = title or "", url or "", metadata, REASON_KEY in item
-    return FileEntry(number, identity or "", data, kind, *about, field=name)
+    return FileEntry(number, identity or "", data, kind, *about, field=name if given == "text" else "")
 
 
 def column_error(names: Sequence[str], columns: ColumnNames) -> str:
