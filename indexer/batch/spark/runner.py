@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -60,12 +61,13 @@ def sketch(
             given = left, sources.selection, replace(making, jobs=1), os.path.abspath(folder)
             for row in numbered(spark, len(left), _sketch_some, _SAID, *given).collect():
                 for name, value in json.loads(row["said"]).items():
-                    if name == "failed":
-                        counts.failed.update(value)
+                    known = getattr(counts, name)
+                    if isinstance(known, Counter):
+                        known.update(value)
                     elif name == "first_failure":
-                        counts.first_failure = counts.first_failure or value
+                        counts.first_failure = known or value
                     else:
-                        setattr(counts, name, getattr(counts, name) + value)
+                        setattr(counts, name, known + value)
         counts.forgotten += forget(sources, parts, folder)
         counts.left_out += sources.passed_over.total
     return counts
