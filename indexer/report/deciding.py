@@ -69,7 +69,7 @@ def _member(cluster: ShownCluster, place: int, verdict: VerdictWord, report: Rep
     return {
         "id": name_of(record.ref),
         "digest": record.seen_digest,
-        "beside": beside,
+        **({"beside": beside} if beside else {}),
         **described(record, report, *said),
         "proposed": "keep" if not cluster.repeats[place] else "drop" if verdict == "could go" else "",
     }
