@@ -190,7 +190,7 @@ def test_a_join_in_small_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     draw = random.Random(5)
     sets = Ragged.of_integers([[draw.randrange(60) for _ in range(draw.randrange(1, 20))] for _ in range(200)])
     whole = {tuple(pair) for block in set_joins.containing(sets, 0.3) for pair in np.stack(block, axis=1).tolist()}
-    monkeypatch.setattr(set_joins, "_BLOCK", 7)
+    monkeypatch.setattr(set_joins, "_MET_AT_ONCE", 7)
     small = [tuple(pair) for block in set_joins.containing(sets, 0.3) for pair in np.stack(block, axis=1).tolist()]
     assert len(set(small)) == len(small)
     assert set(small) == whole
