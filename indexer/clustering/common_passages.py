@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import noted_canonical
-from indexer.core.passages.listing import Copied, PassageListing, copied_between, listed, ranges, repeated_words
+from indexer.core.passages.listing import Copied, PassageListing, copied_between, listed, repeated_words
 from indexer.core.passages.maximal import MaximalPassages, maximal_passages
 from indexer.core.passages.repeats import RepeatFinder, Repeats
 from indexer.core.passages.windows import Positions
@@ -27,6 +27,7 @@ from indexer.ingest.rereading import StoredTexts
 from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
+from indexer.model.ragged import ranges
 from indexer.model.times import moment_key
 from indexer.stores.base import Store
 from indexer.text.words import Words, words_of

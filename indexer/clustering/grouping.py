@@ -17,6 +17,7 @@ from indexer.errors import UsageError, shown
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder
+from indexer.model.ragged import ranges
 from indexer.schemes.base import Positions, Scheme, Sketches
 from indexer.schemes.keys.postings import KeyPostings
 
@@ -288,8 +289,7 @@ def spans(counts: Positions) -> Iterator[tuple[int, int]]:
 def _not_one(
     components: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
 ) -> npt.NDArray[np.bool_]:
-    place = np.repeat(starts, sizes) + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    roots = components.roots(where[owners[place]])
+    roots = components.roots(where[owners[ranges(starts, sizes)]])
     begins = np.cumsum(sizes) - sizes
     same = roots == np.repeat(roots[begins], sizes)
     return np.asarray(~np.logical_and.reduceat(same, begins), dtype=np.bool_)

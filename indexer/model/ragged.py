@@ -19,6 +19,12 @@ _ROWS_AT_ONCE = 1 << 12
 _FEW = 16
 
 
+def ranges(starts: Offsets, sizes: Offsets) -> Offsets:
+    """The numbers from each start on, so many each, one after the other."""
+    numbers: Offsets = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    return numbers
+
+
 @dataclass(frozen=True, slots=True)
 class Ragged:
     """Row i is `values[offsets[i]:offsets[i + 1]]`: uint8 for payloads, int64 for keys; n + 1 offsets."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.sketches import intersection_sizes, sorted_distinct
-from indexer.model.ragged import Ragged
+from indexer.model.ragged import Ragged, ranges
 from indexer.schemes.base import SLACK, Positions
 from indexer.schemes.keys.postings import KeyPostings
 
@@ -50,8 +50,7 @@ def _met(
     owners: Positions, runs: Positions, postings: KeyPostings, starts: Positions, sizes: Positions
 ) -> Iterator[tuple[Positions, Positions]]:
     counts = starts[runs + 1] - starts[runs]
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    others = postings.owners[within + np.repeat(starts[runs], counts)]
+    others = postings.owners[ranges(starts[runs], counts)]
     smaller = np.repeat(owners, counts)
     larger = (sizes[others] > sizes[smaller]) | ((sizes[others] == sizes[smaller]) & (others > smaller))
     pairs = sorted_distinct(smaller[larger] * sizes.size + others[larger])

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.core.passages.listing import ranges
 from indexer.core.passages.repeats import Repeats
 from indexer.core.passages.windows import Positions
+from indexer.model.ragged import ranges
 
 
 class RepeatedSpan(NamedTuple):

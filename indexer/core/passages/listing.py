@@ -11,6 +11,7 @@ import numpy.typing as npt
 from indexer.core.passages.maximal import MaximalPassages
 from indexer.core.passages.repeats import Repeats
 from indexer.core.passages.windows import Positions
+from indexer.model.ragged import ranges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +90,6 @@ class _ListedWords:
             return False
         self._owners[pieces[~met]] = number
         return True
-
-
-def ranges(starts: Positions, sizes: Positions) -> Positions:
-    heads = np.cumsum(sizes) - sizes
-    numbers: Positions = np.arange(int(sizes.sum())) + np.repeat(starts - heads, sizes)
-    return numbers
 
 
 class Copied(NamedTuple):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from indexer.core.passages.spilled import SpilledRows, WordFile
 from indexer.core.passages.windows import Hashes, Positions, Windows, least_in_windows, next_power, powers
 from indexer.errors import UsageError
+from indexer.model.ragged import ranges
 
 Mask = npt.NDArray[np.bool_]
 
@@ -178,7 +179,7 @@ def equal_words(words: Callable[[], Hashes], starts: Positions, others: Position
     for first in range(0, stretch.size, _WORDS_A_PIECE):
         some = slice(first, first + _WORDS_A_PIECE)
         heads = np.cumsum(sizes[some]) - sizes[some]
-        within = np.arange(int(sizes[some].sum())) + np.repeat(begins[some] - heads, sizes[some])
+        within = ranges(begins[some], sizes[some])
         here, there = np.repeat(starts[stretch[some]], sizes[some]), np.repeat(others[stretch[some]], sizes[some])
         known = words()
         same = known[here + within] == known[there + within]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.sketches import RunMeetings
-from indexer.model.ragged import Ragged
+from indexer.model.ragged import Ragged, ranges
 from indexer.schemes.keys.layout import KeyLayout
 
 Positions = npt.NDArray[np.int64]
@@ -166,8 +166,7 @@ def between(probes: Probes, count: int, keys: Ragged, layout: KeyLayout, agreein
         if not hits.size:
             continue
         sizes = ends[hits] - starts[hits]
-        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        owners = postings.owners[within + np.repeat(starts[hits], sizes)]
+        owners = postings.owners[ranges(starts[hits], sizes)]
         tables = np.repeat(wanted[hits] >> layout.bits, sizes)
         met = np.unique(np.stack((owners, tables)), axis=1)
         others, counts = np.unique(met[0], return_counts=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -26,7 +25,6 @@ from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
 from indexer.stores.sqlite.file import StoreErrors, StoreFile, fit_log, read_info, transaction
 from indexer.stores.sqlite.parts import (
     READ_ROWS,
-    SqlitePart,
     document_numbers,
     marks,
     replaced_documents,
@@ -55,49 +53,7 @@ BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
 
 
-class SchemeTables(SqlitePart):
-    path: Path
-
-    @abstractmethod
-    def _described(self, info: StoreInfo, schemes: Mapping[str, StoredScheme]) -> None: ...
-
-    def add_scheme(self, scheme: SchemeInfo) -> None:
-        if not is_new(self.info.schemes, scheme, str(self.path)):
-            return
-        with self._writing() as connection:
-            there = [each.info for name, each in read_schemes(connection).items() if name != SIMHASH_DOC]
-            if is_new(there, scheme, str(self.path)):
-                add_scheme(connection, scheme)
-            self._described(read_info(connection), read_schemes(connection))
-
-    def remove_scheme(self, name: str) -> None:
-        with self._writing() as connection:
-            scheme = read_schemes(connection).get(name)
-            if scheme is not None and name != SIMHASH_DOC:
-                remove_scheme(connection, scheme)
-            self._described(read_info(connection), read_schemes(connection))
-
-    def sketch_counts(self) -> Mapping[str, int]:
-        with self._reading() as connection:
-            rows = connection.execute("SELECT name, documents FROM schemes ORDER BY number").fetchall()
-            return {cells.name(name): cells.count(documents) for name, documents in rows if name != SIMHASH_DOC}
-
-    def put_resource(self, name: str, data: bytes) -> None:
-        check_resource(name, data)
-        with self._writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, data))
-
-    def get_resource(self, name: str) -> bytes | None:
-        with self._reading() as connection:
-            row = connection.execute("SELECT octets FROM resources WHERE name = ?", (name,)).fetchone()
-            return cells.blob(row[0]) if row else None
-
-    def resources(self) -> list[str]:
-        with self._reading() as connection:
-            return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
-
-
-class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
+class SqliteStore(ClusterTable, SketchLookups):
     """A store in one file of this machine, for one writer and any number of readers at once.
 
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
@@ -425,6 +381,41 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 relations={str(word): count for word, count in relations},
                 extra={"schema": schema},
             )
+
+    def add_scheme(self, scheme: SchemeInfo) -> None:
+        if not is_new(self.info.schemes, scheme, str(self.path)):
+            return
+        with self._writing() as connection:
+            there = [each.info for name, each in read_schemes(connection).items() if name != SIMHASH_DOC]
+            if is_new(there, scheme, str(self.path)):
+                add_scheme(connection, scheme)
+            self._described(read_info(connection), read_schemes(connection))
+
+    def remove_scheme(self, name: str) -> None:
+        with self._writing() as connection:
+            scheme = read_schemes(connection).get(name)
+            if scheme is not None and name != SIMHASH_DOC:
+                remove_scheme(connection, scheme)
+            self._described(read_info(connection), read_schemes(connection))
+
+    def sketch_counts(self) -> Mapping[str, int]:
+        with self._reading() as connection:
+            rows = connection.execute("SELECT name, documents FROM schemes ORDER BY number").fetchall()
+            return {cells.name(name): cells.count(documents) for name, documents in rows if name != SIMHASH_DOC}
+
+    def put_resource(self, name: str, data: bytes) -> None:
+        check_resource(name, data)
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, data))
+
+    def get_resource(self, name: str) -> bytes | None:
+        with self._reading() as connection:
+            row = connection.execute("SELECT octets FROM resources WHERE name = ?", (name,)).fetchone()
+            return cells.blob(row[0]) if row else None
+
+    def resources(self) -> list[str]:
+        with self._reading() as connection:
+            return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
 
     def close(self) -> None:
         # In the order from the last to the first, each of them also where another one fails.
