@@ -25,6 +25,12 @@ from tests.warm_client import ask
 _servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}
 
 
+def clean_environment() -> dict[str, str]:
+    """This process's environment without anything that steers neardup."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
+    return {**kept, "COLUMNS": "100"}
+
+
 def run(
     arguments: Sequence[str],
     *,
@@ -62,11 +68,10 @@ def run_script(script: str, folder: Path, *, before: str = "", **environment: st
     """
     client = f'"{sys.executable}" -ISS "{Path(__file__).with_name("warm_client.py")}" "{_address()}"'
     function = f'set -eo pipefail\nneardup() {{\n{before}\n{client} "$@"\n}}\n'
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
     done = subprocess.run(
         ["bash", "-c", function + script],
         cwd=folder,
-        env={**kept, "COLUMNS": "100", **environment},
+        env={**clean_environment(), **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -20,12 +20,6 @@ from tests.cli.written import changed, html, pdf, prose, xml
 COMMAND = [sys.executable, "-m", "indexer"]
 
 
-def clean_environment() -> dict[str, str]:
-    """This process's environment without anything that steers neardup."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
-    return {**kept, "COLUMNS": "100"}
-
-
 def bound_by_permissions() -> None:
     """Take from root, before another program begins, that it may read whatever there is (capabilities(7))."""
     if os.geteuid() == 0:
@@ -71,7 +65,7 @@ class Neardup:
 
     def __call__(self, *arguments: str | Path, code: int = 0, stdin: str | bytes = b"", **environment: str) -> Ended:
         """Run to the end; fails the test unless the exit code is the one expected."""
-        words, env = list(map(str, arguments)), {**clean_environment(), **environment}
+        words, env = list(map(str, arguments)), {**warm.clean_environment(), **environment}
         given = stdin.encode() if isinstance(stdin, str) else stdin
         if all(name.startswith("NEARDUP") for name in environment):
             done = warm.run(words, cwd=self.folder, env=env, stdin=given)
@@ -89,7 +83,7 @@ class Neardup:
         return subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
             cwd=self.folder,
-            env=clean_environment(),
+            env=warm.clean_environment(),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.command import ALIKE, COMMAND, Neardup, clean_environment, contents, write
+from tests.cli.command import ALIKE, COMMAND, Neardup, contents, write
 from tests.cli.written import changed, prose
+from tests.warm import clean_environment
 
 USUAL = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 NOTHING = {"surplus": [], "marked": 0, "unmarked": 0, "deleted": 0, "stripped": 0, "contended": 0, "outdated": 0}

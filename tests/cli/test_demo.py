@@ -11,8 +11,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.cli.command import Neardup, clean_environment, mixed_folder
+from tests.cli.command import Neardup, mixed_folder
 from tests.pages import ROOT
+from tests.warm import clean_environment
 
 # Notes what each process imports, the extracting ones too.
 NOTING = """import os, sys

@@ -15,7 +15,8 @@ from indexer import __version__
 from indexer.cli import GROUPS, cli
 from indexer.library.records import Described
 from indexer.model import declared
-from tests.cli.command import COMMAND, Neardup, clean_environment
+from tests.cli.command import COMMAND, Neardup
+from tests.warm import clean_environment
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -21,7 +21,8 @@ from indexer.cli.options.shared import RunOutput
 from indexer.cli.terminal import output
 from indexer.engine.documents.annotating import AnnotationSummary
 from indexer.text.remarks import spoken
-from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder
+from tests.cli.command import COMMAND, Neardup, mixed_folder
+from tests.warm import clean_environment
 
 LEVELS = {"info", "warning", "error"}
 # What each says on standard error, and with which exit code it ends.

@@ -21,8 +21,9 @@ from indexer.ingest.indexing import store_info
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lists import is_store, read_list
 from indexer.matching.rule import LEAN_RULE, parse_rule
-from tests.cli.command import COMMAND, Neardup, clean_environment, contents, write
+from tests.cli.command import COMMAND, Neardup, contents, write
 from tests.cli.written import changed, html, prose
+from tests.warm import clean_environment
 
 STORE = "collection.neardup"
 SUFFIXES = ("", "-wal", "-shm", "-lock")

@@ -11,8 +11,9 @@ import subprocess
 
 import pytest
 
-from tests.cli.command import COMMAND, Neardup, clean_environment, mixed_folder, write
+from tests.cli.command import COMMAND, Neardup, mixed_folder, write
 from tests.cli.written import prose
+from tests.warm import clean_environment
 
 
 @pytest.fixture

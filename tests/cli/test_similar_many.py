@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import COMMAND, Neardup, bound_by_permissions, clean_environment, mixed_folder, write
+from tests.cli.command import COMMAND, Neardup, bound_by_permissions, mixed_folder, write
 from tests.cli.written import changed, html, prose
+from tests.warm import clean_environment
 
 
 @pytest.fixture

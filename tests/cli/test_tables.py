@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from indexer.cli.terminal.output import cut_to, fitting
-from tests.cli.command import COMMAND, Neardup, clean_environment, write
+from tests.cli.command import COMMAND, Neardup, write
 from tests.cli.written import changed, prose
+from tests.warm import clean_environment
 
 LONG = "a-name-that-goes-on-and-on-" * 8 + "to-the-end.txt"
 cells = st.text(alphabet="ab 日é", max_size=60)

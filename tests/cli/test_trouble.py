@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
+from tests.cli.command import COMMAND, Neardup, contents, mixed_folder, write
 from tests.cli.written import prose
+from tests.warm import clean_environment
 
 Mount = Callable[[str], Path]
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from indexer.library.collection import open as open_collection
-from tests.cli.command import Neardup, clean_environment, write
+from tests.cli.command import Neardup, write
 from tests.cli.written import prose
 from tests.library.relocated import STORE, source, tree
 from tests.stores.writers import ROOT
+from tests.warm import clean_environment
 
 
 @pytest.mark.parametrize("way", ["move", "move elsewhere", "hard", "symbolic"])

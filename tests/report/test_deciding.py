@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from indexer.clustering.decision_file import parsed_decisions
+from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.options import RemovalRequest
 from indexer.model import Record, Ref
@@ -181,12 +183,19 @@ def test_what_may_say_more_is_not_proposed_to_go(tmp_path: Path) -> None:
     assert (numbers.could_go.documents, numbers.differ.documents) == (1, 1)
 
 
-def test_a_copy_of_a_form_names_the_document_that_says_the_same(tmp_path: Path) -> None:
+@contextmanager
+def bills(folder: Path) -> Iterator[Collection]:
+    """A collection of a bill, of one of another amount, and of a copy of that."""
     one, other = (f"{prose(1)}\n\nPlease pay {amount} euros by the end of May.\n" for amount in ("120.00", "135.50"))
-    write(tmp_path, {"docs/a.txt": one, "docs/b.txt": other, "docs/c.txt": other.replace(" ", "\n")})
-    with open_collection(tmp_path / "s.neardup") as collection:
-        collection.index(tmp_path / "docs")
+    write(folder, {"docs/a.txt": one, "docs/b.txt": other, "docs/c.txt": other.replace(" ", "\n")})
+    with open_collection(folder / "s.neardup") as collection:
+        collection.index(folder / "docs")
         collection.cluster()
+        yield collection
+
+
+def test_a_copy_of_a_form_names_the_document_that_says_the_same(tmp_path: Path) -> None:
+    with bills(tmp_path) as collection:
         page = collection.report().to_html()
     data = re.findall('<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     members = {
@@ -199,11 +208,7 @@ def test_a_copy_of_a_form_names_the_document_that_says_the_same(tmp_path: Path) 
 
 
 def test_a_copy_is_decided_with_the_document_it_repeats(tmp_path: Path) -> None:
-    one, other = (f"{prose(1)}\n\nPlease pay {amount} euros by the end of May.\n" for amount in ("120.00", "135.50"))
-    write(tmp_path, {"docs/a.txt": one, "docs/b.txt": other, "docs/c.txt": other.replace(" ", "\n")})
-    with open_collection(tmp_path / "s.neardup") as collection:
-        collection.index(tmp_path / "docs")
-        collection.cluster()
+    with bills(tmp_path) as collection:
         page = collection.report().to_html()
         steps = "cards()[0].querySelectorAll('.head button')[0].click(); press(rows(cards()[0])[1], 'k');"
         answer = driven(tmp_path, page, steps)
