@@ -25,7 +25,7 @@ from indexer.matching.evaluation.documents import (
     require_two,
     sampled,
 )
-from indexer.matching.evaluation.figures import EvaluationFigures, plain_figures
+from indexer.matching.evaluation.figures import EvaluationFigures
 from indexer.matching.evaluation.parts import measure_parts
 from indexer.matching.rule import default_rule
 from indexer.model import own_files
@@ -49,30 +49,28 @@ TellStage = Callable[[str], None]
 class Evaluated:
     """The result of measuring match rules."""
 
-    evaluation: judging.Evaluation
-
-    @property
-    def figures(self) -> EvaluationFigures:
-        """All figures as plain values."""
-        return plain_figures(self.evaluation)
+    figures: EvaluationFigures
+    """All figures as plain values."""
+    names: tuple[str, ...]
+    """The names of the rules, in the order of their figures."""
 
     def lines(self) -> list[str]:
         """The documents, pairs and results in words, for readers unfamiliar with schemes."""
-        return [*showing.heading(self.evaluation), *showing.in_words(self.evaluation)]
+        return [*showing.heading(self.figures), *showing.in_words(self.names, self.figures)]
 
     def table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         """The columns and the rows of the table of all rules, as text."""
-        return showing.COLUMNS, list(showing.rows(self.evaluation))
+        return showing.COLUMNS, list(showing.rows(self.names, self.figures))
 
     def part_table(self) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         """The table of parts, without rows unless asked for."""
-        return showing.PART_COLUMNS, list(showing.part_rows(self.evaluation))
+        return showing.PART_COLUMNS, list(showing.part_rows(self.names, self.figures))
 
     def save_picture(self, path: str | os.PathLike[str]) -> None:
         """Plot precision over recall of every rule to a file, as SVG. Raises UsageError."""
         try:
             with open(path, "w", encoding="utf-8", opener=own_files.writer) as file:
-                file.write(showing.picture(self.evaluation))
+                file.write(showing.picture(self.names, self.figures))
         except OSError as error:
             raise UsageError(f"{os.fspath(path)}: the picture can't be written: {error.strerror}") from error
 
@@ -148,7 +146,8 @@ def evaluate(  # noqa: PLR0913 - they are options of the command
     measured = list({rule.written(whole=True): rule for rule in read}.values())
     made = judging.evaluate(texts.texts, measured, known, alike=alike, right=right, short=short, progress=progress)
     found = measure_parts(texts.texts, measured, progress=progress) if parts else {}
-    return Evaluated(replace(made, notes=(*made.notes, *notes), parts=found))
+    figures = tuple(replace(each, parts=found.get(each.rule, ())) for each in made.rules)
+    return Evaluated(replace(made, notes=tuple(notes), rules=figures), tuple(rule.name for rule in measured))
 
 
 def _better_kind(texts: MeasuredTexts) -> FittingKind | None:

@@ -24,7 +24,6 @@ from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Input
 from indexer.matching.evaluation.documents import read_texts
-from indexer.matching.evaluation.figures import plain_figures
 from indexer.matching.evaluation.judging import Judge, Judged, corpus_of, evaluate, read_rule
 from indexer.matching.evaluation.showing import COLUMNS, heading, judged_cells, rows
 from indexer.matching.measures.exact import shingle_sets
@@ -93,15 +92,16 @@ def texts_of(shared_data: Path, name: str) -> list[str]:
 
 
 def _measure(name: str, texts: Sequence[str]) -> dict[str, Any]:
-    found = evaluate(texts, [read_rule(each, corpus_of(texts)) for each in RULES])
+    rules = [read_rule(each, corpus_of(texts)) for each in RULES]
+    found = evaluate(texts, rules)
     print(f"-- {name}")
     for line in heading(found):
         print(line)
     shingles = [_shingles(text) for text in texts]
     judge = Judge(shingle_sets(texts))
-    megabytes = found.text_bytes / 1e6
-    table = [COLUMNS, *rows(found)]
-    figures: dict[str, Any] = {**as_json(plain_figures(found)), "others": {}}
+    megabytes = found.bytes / 1e6
+    table = [COLUMNS, *rows([rule.name for rule in rules], found)]
+    figures: dict[str, Any] = {**as_json(found), "others": {}}
     for label, other in (("datasketch", _datasketch), ("rensa", _rensa)):
         try:
             judged, seconds = other(shingles, judge)

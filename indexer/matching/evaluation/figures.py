@@ -6,8 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from indexer.matching.evaluation.judging import BANDS, Evaluation, PartFigures, Point, Result
-from indexer.matching.rule import Finder
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Precision and recall of all candidates within a threshold."""
+
+    threshold: Annotated[float, "The least similarity (0 to 1)"]
+    precision: Annotated[float | None, "The share of returned pairs that are right; null for none"]
+    recall: Annotated[float | None, "The share of the wanted pairs returned; null for none"]
+    f1: Annotated[float | None, "The harmonic mean of precision and recall; null if one of them is"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartFigures:
+    """The passages taken out of the documents, and the share a rule finds."""
+
+    words: Annotated[int, "The number of words of each passage"]
+    misread: Annotated[float, "The share of its letters replaced by others (0 to 1)"]
+    asked: Annotated[int, "The number of passages asked for"]
+    found: Annotated[float, "The share of passages with their document found (0 to 1)"]
+    first: Annotated[float, "The share of passages with half or more in the first answer (0 to 1)"]
+    candidates: Annotated[float, "The documents compared for a passage, on average"]
+    wrong: Annotated[float, "The share of all answers with less than 30% of the passage (0 to 1)"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +76,7 @@ class RuleFigures:
     lookup_seconds: Annotated[float, "The time of a lookup in memory, on average"]
     without_fingerprint: Annotated[int, "Documents without a fingerprint"]
     parts: Annotated[tuple[PartFigures, ...], "With --parts, the share of passages found, by length and share of "
-        "misread letters; else empty"]  # fmt: skip
+        "misread letters; else empty"] = ()  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,45 +90,3 @@ class EvaluationFigures:
     truth: Annotated[str, "The source of the wanted pairs"]
     notes: Annotated[tuple[str, ...], "Sentences on documents left out, and on a better fitting kind of texts"]
     rules: Annotated[tuple[RuleFigures, ...], "The figures of each rule"]
-
-
-def plain_figures(evaluation: Evaluation) -> EvaluationFigures:
-    return EvaluationFigures(
-        documents=evaluation.documents,
-        bytes=evaluation.text_bytes,
-        bands=tuple(
-            Band(low, high, count) for (low, high), count in zip(BANDS, evaluation.band_pairs, strict=True)
-        ),
-        wanted=evaluation.wanted,
-        truth=evaluation.truth,
-        notes=evaluation.notes,
-        rules=tuple(_rule(evaluation, result) for result in evaluation.results),
-    )  # fmt: skip
-
-
-def _rule(evaluation: Evaluation, result: Result) -> RuleFigures:
-    rule, judged, seconds = result.rule, result.judged, max(result.seconds, 1e-9)
-    return RuleFigures(
-        rule=rule.written(whole=True),
-        finders=tuple(MeasuredFinder(finder.scheme.id, finder.similarity) for finder in rule.finders),
-        measure=rule.measure.scheme.measure if isinstance(rule.measure, Finder) else rule.measure.name,
-        threshold=rule.measure.similarity,
-        recall_by_band=judged.recall,
-        precision=judged.precision,
-        recall=judged.overall,
-        f1=judged.f1,
-        returned=judged.returned,
-        wrong=judged.wrong,
-        relations=result.relations,
-        best=judged.best,
-        curve=judged.curve,
-        megabytes_per_second=evaluation.text_bytes / 1e6 / seconds,
-        documents_per_second=evaluation.documents / seconds,
-        payload_octets=result.payload_bytes,
-        key_octets=result.key_bytes,
-        candidates_per_query=result.candidates,
-        keys_asked=result.probes,
-        lookup_seconds=result.lookup_seconds,
-        without_fingerprint=result.without,
-        parts=evaluation.parts.get(rule.written(whole=True), ()),
-    )

@@ -9,19 +9,20 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from typing import Annotated
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
+from indexer.matching.evaluation.figures import Band, EvaluationFigures, MeasuredFinder, Point, RuleFigures
 from indexer.matching.lookups import plans
 from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.relating import ReadDocument, relation_of
-from indexer.matching.rule import READINGS, MatchRule, TextVerification, parse_rule
+from indexer.matching.rule import READINGS, Finder, MatchRule, TextVerification, parse_rule
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.relations.relation import Relation
@@ -45,28 +46,12 @@ TellStage = Callable[[str], None]
 IndexPair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Precision and recall of all candidates within a threshold."""
+class Judged(NamedTuple):
+    """The accuracy of pairs with scores; `indexer.matching.evaluation.figures.RuleFigures` explains its members."""
 
-    threshold: Annotated[float, "The least similarity (0 to 1)"]
-    precision: Annotated[float | None, "The share of returned pairs that are right; null for none"]
-    recall: Annotated[float | None, "The share of the wanted pairs returned; null for none"]
-    f1: Annotated[float | None, "The harmonic mean of precision and recall; null if one of them is"]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The accuracy of pairs with scores.
-
-    `recall` holds a share for each of BANDS, None for a band without pairs; `precision`, `overall` (recall of all
-    wanted pairs) and `f1` are at the rule's threshold. `wrong` counts wrong returned pairs. `best` is the point of the
-    curve with the largest F1.
-    """
-
-    recall: tuple[float | None, ...]
+    recall_by_band: tuple[float | None, ...]
     precision: float | None
-    overall: float | None
+    recall: float | None
     f1: float | None
     returned: int
     wrong: int
@@ -75,62 +60,11 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The judgement of one rule, and its costs; `indexer.matching.evaluation.figures.RuleFigures` explains them.
-
-    `seconds` is for all sketches, one thread. Means are a document or a query; `relations` counts at most MOST_PAIRS
-    returned pairs by the relation of their texts.
-    """
-
-    rule: MatchRule
-    judged: Judged
-    seconds: float
-    payload_bytes: float
-    key_bytes: float
-    candidates: float
-    probes: int
-    lookup_seconds: float
-    without: int
-    relations: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class PartFigures:
-    """The passages taken out of the documents, and the share a rule finds."""
-
-    words: Annotated[int, "The number of words of each passage"]
-    misread: Annotated[float, "The share of its letters replaced by others (0 to 1)"]
-    asked: Annotated[int, "The number of passages asked for"]
-    found: Annotated[float, "The share of passages with their document found (0 to 1)"]
-    first: Annotated[float, "The share of passages with half or more in the first answer (0 to 1)"]
-    candidates: Annotated[float, "The documents compared for a passage, on average"]
-    wrong: Annotated[float, "The share of all answers with less than 30% of the passage (0 to 1)"]
-
-
-@dataclass(frozen=True, slots=True)
 class Truth:
     """Near-duplicate pairs named by a user: positions, left < right; `name` is their source."""
 
     pairs: frozenset[IndexPair]
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Results of all rules.
-
-    `band_pairs` counts the true pairs of each of BANDS; `text_bytes` is the size of all texts. `parts`, on request, are
-    the figures of passages by each rule, written with all parameters.
-    """
-
-    documents: int
-    text_bytes: int
-    band_pairs: tuple[int, ...]
-    wanted: int
-    truth: str
-    results: tuple[Result, ...]
-    notes: tuple[str, ...] = field(default=())
-    parts: Mapping[str, tuple[PartFigures, ...]] = field(default_factory=dict)
 
 
 def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:
@@ -163,7 +97,7 @@ def evaluate(
     right: float = RIGHT,
     short: bool = False,
     progress: TellStage | None = None,
-) -> Evaluation:
+) -> EvaluationFigures:
     """Measure rules on texts, as `neardup.library.evaluating.evaluate` explains.
 
     Memory grows with all texts together. Raises UsageError for fewer than two texts.
@@ -174,7 +108,8 @@ def evaluate(
     tell("exact Jaccard coefficients")
     titles = list(map(short_text, texts)) if short else None
     judge = Judge(shingle_sets(texts, 1 if short else SHINGLE), truth, alike=alike, right=right, titles=titles)
-    results = []
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    figures = []
     related = _RelatedPairs(texts)
     sketched: dict[str, _TimedSketches] = {}
     for rule in rules:
@@ -182,11 +117,17 @@ def evaluate(
         for scheme in rule.schemes.values():
             if scheme.id not in sketched:
                 sketched[scheme.id] = _TimedSketches.made(scheme, texts)
-        results.append(_measured(rule, sketched, judge, related))
-    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        figures.append(_measured(rule, sketched, judge, related, size))
     of = " of words, where no number, size, negation or name differs," if short else ""
-    named = truth.name if truth else f"Jaccard{of} from {alike:g}; right from {right:g}"
-    return Evaluation(len(texts), size, judge.band_pairs, len(judge.wanted), named, tuple(results))
+    return EvaluationFigures(
+        documents=len(texts),
+        bytes=size,
+        bands=tuple(Band(*band, len(pairs)) for band, pairs in zip(BANDS, judge.bands, strict=True)),
+        wanted=len(judge.wanted),
+        truth=truth.name if truth else f"Jaccard{of} from {alike:g}; right from {right:g}",
+        notes=(),
+        rules=tuple(figures),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,18 +174,14 @@ class Judge:
             for low, high in BANDS
         ]
 
-    @property
-    def band_pairs(self) -> tuple[int, ...]:
-        return tuple(map(len, self.bands))
-
     def judge(self, pairs: Sequence[IndexPair], scores: npt.NDArray[np.float64], threshold: float) -> Judged:
         curve = tuple(_curve(pairs, scores, self))
         returned = {pair for pair, value in zip(pairs, scores.tolist(), strict=True) if value >= threshold}
         at = _point(threshold, len(returned), len(returned & self.right), len(returned & self.wanted), self)
         return Judged(
-            recall=tuple(len(returned & band) / len(band) if band else None for band in self.bands),
+            recall_by_band=tuple(len(returned & band) / len(band) if band else None for band in self.bands),
             precision=at.precision,
-            overall=at.recall,
+            recall=at.recall,
             f1=at.f1,
             returned=len(returned),
             wrong=len(returned - self.right),
@@ -284,11 +221,13 @@ class _RelatedPairs:
         return self._known[pair]
 
 
-def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge, related: _RelatedPairs) -> Result:
+def _measured(
+    rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge, related: _RelatedPairs, size: int
+) -> RuleFigures:
     made = {name: sketched[scheme.id] for name, scheme in rule.schemes.items()}
     begin = time.perf_counter()
     near = candidates(rule, {name: scheme.sketches for name, scheme in made.items()})
-    seconds = time.perf_counter() - begin
+    lookups = time.perf_counter() - begin
     pairs = list(zip(near.left.tolist(), near.right.tolist(), strict=True))
     finders = [(finder.scheme, made[finder.name].sketches) for finder in rule.finders]
     documents = len(finders[0][1])
@@ -298,17 +237,22 @@ def _measured(rule: MatchRule, sketched: dict[str, _TimedSketches], judge: Judge
     )
     least = rule.measure.similarity - SLACK
     returned = [pair for pair, score in zip(pairs, near.scores.tolist(), strict=True) if score >= least]
-    return Result(
-        rule=rule,
-        judged=judge.judge(pairs, near.scores, least),
-        seconds=sum(scheme.seconds for scheme in made.values()),
-        payload_bytes=payloads / documents,
-        key_bytes=keys / documents,
-        candidates=2 * near.compared / documents,
-        probes=near.probes,
-        lookup_seconds=seconds / documents,
-        without=sum(sketch is None for sketch in made[rule.measure.name].sketches),
+    seconds = max(sum(scheme.seconds for scheme in made.values()), 1e-9)
+    return RuleFigures(
+        rule=rule.written(whole=True),
+        finders=tuple(MeasuredFinder(finder.scheme.id, finder.similarity) for finder in rule.finders),
+        measure=rule.measure.scheme.measure if isinstance(rule.measure, Finder) else rule.measure.name,
+        threshold=rule.measure.similarity,
+        **judge.judge(pairs, near.scores, least)._asdict(),
         relations=related.counts(returned),
+        megabytes_per_second=size / 1e6 / seconds,
+        documents_per_second=documents / seconds,
+        payload_octets=payloads / documents,
+        key_octets=keys / documents,
+        candidates_per_query=2 * near.compared / documents,
+        keys_asked=near.probes,
+        lookup_seconds=lookups / documents,
+        without_fingerprint=sum(sketch is None for sketch in made[rule.measure.name].sketches),
     )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.text import shingle_hashes
-from indexer.matching.evaluation.judging import PartFigures, candidates
+from indexer.matching.evaluation.figures import PartFigures
+from indexer.matching.evaluation.judging import candidates
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, shingle_sets
 from indexer.matching.rule import MatchRule
 from indexer.model import Sketch

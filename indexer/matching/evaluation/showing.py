@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from indexer.matching.evaluation.figures import plain_figures
-from indexer.matching.evaluation.judging import BANDS, Evaluation, Judged, Point
+from indexer.matching.evaluation.figures import EvaluationFigures, Point, RuleFigures
+from indexer.matching.evaluation.judging import BANDS, Judged
+from indexer.matching.rule import DEFAULT
 from indexer.text.counts import counted
 
 COLUMNS = (
@@ -29,11 +30,11 @@ COLUMNS = (
 PART_COLUMNS = ("rule", "words", "misread", "found", "first", "wrong", "candidates")
 
 
-def part_rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
-    for result in evaluation.results:
-        for part in evaluation.parts.get(result.rule.written(whole=True), ()):
+def part_rows(names: Sequence[str], figures: EvaluationFigures) -> Iterator[tuple[str, ...]]:
+    for name, rule in zip(names, figures.rules, strict=True):
+        for part in rule.parts:
             yield (
-                result.rule.name,
+                name,
                 f"{part.words:,}",
                 f"{part.misread:.0%}",
                 *(f"{share:.1%}" for share in (part.found, part.first, part.wrong)),
@@ -41,46 +42,46 @@ def part_rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
             )
 
 
-def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
-    for result, figures in zip(evaluation.results, plain_figures(evaluation).rules, strict=True):
+def rows(names: Sequence[str], figures: EvaluationFigures) -> Iterator[tuple[str, ...]]:
+    for name, rule in zip(names, figures.rules, strict=True):
         yield (
-            result.rule.name,
-            *judged_cells(result.judged, result.rule.measure.similarity),
-            f"{figures.megabytes_per_second:.1f}",
-            f"{figures.documents_per_second:,.0f}",
-            f"{figures.payload_octets + figures.key_octets:,.0f}",
-            f"{result.candidates:,.1f}",
-            f"{result.probes:,}",
-            f"{result.lookup_seconds * 1e6:,.0f}",
+            name,
+            *judged_cells(rule, rule.threshold),
+            f"{rule.megabytes_per_second:.1f}",
+            f"{rule.documents_per_second:,.0f}",
+            f"{rule.payload_octets + rule.key_octets:,.0f}",
+            f"{rule.candidates_per_query:,.1f}",
+            f"{rule.keys_asked:,}",
+            f"{rule.lookup_seconds * 1e6:,.0f}",
         )
 
 
-def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
-    yield from map(_share, judged.recall)
-    yield from map(_share, (judged.precision, judged.overall, judged.f1))
+def judged_cells(judged: Judged | RuleFigures, threshold: float) -> Iterator[str]:
+    yield from map(_share, judged.recall_by_band)
+    yield from map(_share, (judged.precision, judged.recall, judged.f1))
     yield f"{threshold:.3g}"
     yield f"{judged.best.threshold:.2f}"
     yield _share(judged.best.f1)
 
 
-def heading(figures: Evaluation) -> Iterator[str]:
-    by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, figures.band_pairs, strict=True))
+def heading(figures: EvaluationFigures) -> Iterator[str]:
+    by_band = ", ".join(f"{band.pairs:,} from {band.low:.1f}" for band in figures.bands)
     documents = counted(figures.documents, "document")
-    yield f"{documents}, {figures.text_bytes / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
+    yield f"{documents}, {figures.bytes / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
     yield f"wanted: {counted(figures.wanted, 'pair')} ({figures.truth})"
     yield from figures.notes
 
 
-def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
-    for result in evaluation.results[:first]:
-        judged = result.judged
-        wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
-        share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
-        yield f"{result.rule.in_words} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
-        if result.relations:
-            said = ", ".join(f"{count:,} {word}" for word, count in result.relations.items())
-            looked_at = sum(result.relations.values())
-            some = f"of {looked_at:,} of these" if looked_at < judged.returned else "of these"
+def in_words(names: Sequence[str], figures: EvaluationFigures, first: int = 2) -> Iterator[str]:
+    for name, rule in zip(names[:first], figures.rules, strict=False):
+        wrong = f"{rule.wrong:,} of them wrong" if rule.wrong else "none of them wrong"
+        share = "" if rule.recall is None else f", and finds {rule.recall:.1%} of what should be found"
+        called = "the default rule" if name == DEFAULT else name
+        yield f"{called} calls {counted(rule.returned, 'pair')} near, {wrong}{share}"
+        if rule.relations:
+            said = ", ".join(f"{count:,} {word}" for word, count in rule.relations.items())
+            looked_at = sum(rule.relations.values())
+            some = f"of {looked_at:,} of these" if looked_at < rule.returned else "of these"
             yield f"{some}, by their texts: {said}"
 
 
@@ -88,7 +89,7 @@ def _share(share: float | None) -> str:
     return "-" if share is None else f"{share:.3f}"
 
 
-def picture(evaluation: Evaluation) -> str:
+def picture(names: Sequence[str], figures: EvaluationFigures) -> str:
     import leather
 
     chart = leather.Chart("Precision over recall")
@@ -96,10 +97,10 @@ def picture(evaluation: Evaluation) -> str:
     chart.add_y_scale(0, 1)
     chart.add_x_axis(name="recall", ticks=[0, 0.25, 0.5, 0.75, 1])
     chart.add_y_axis(name="precision", ticks=[0, 0.25, 0.5, 0.75, 1])
-    for result in evaluation.results:
-        points = _line(result.judged.curve)
+    for name, rule in zip(names, figures.rules, strict=True):
+        points = _line(rule.curve)
         if points:
-            chart.add_line(points, name=result.rule.name)
+            chart.add_line(points, name=name)
     svg: str = chart.to_svg()
     return svg
 

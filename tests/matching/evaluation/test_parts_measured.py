@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from indexer.matching.evaluation.judging import PartFigures, read_rule
+from indexer.matching.evaluation.figures import PartFigures
+from indexer.matching.evaluation.judging import read_rule
 from indexer.matching.evaluation.parts import LENGTHS, MISREAD, measure_parts
 from indexer.schemes.testing import document
 
