@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import (
-    RunOutput,
-    fingerprint_options,
-    index_option,
-    limit_options,
-    refresh_option,
-    talk_options,
-)
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import RefreshAsked, RunOutput, index_store
 from indexer.cli.terminal.output import answer_json, html_line, say
 from indexer.library.engine_options import Annotating
 from indexer.library.options import Fingerprinting, WorkerLimits
 
 if TYPE_CHECKING:
     from indexer.library.outcomes import AnnotatedDocuments
-    from indexer.model.times import Refresh
-
-annotating_options = Group(Annotating)
-# Those of a command that looks at what is new, again and again.
-index_fields_options = Group(
-    Annotating, title="Of an index, which fields are read",
-    without=("fields_changed", "cluster", "all", "again", "dry_run"),
-)  # fmt: skip
 
 
-@click.command(
+@command(
+    "outcomes:AnnotatedDocuments",
     name="annotate",
-    cls=Answering,
-    answers="outcomes:AnnotatedDocuments",
     short_help="Add fingerprints to the documents of an index.",
     epilog="""
 \b
@@ -58,16 +41,9 @@ An index is refused if it does not keep all of _source, is read-only, or has ver
 to write its fingerprints to another index.
 """,
 )
-@options(
-    index_option("The index, alias or data stream."),
-    annotating_options,
-    fingerprint_options,
-    limit_options,
-    refresh_option,
-    talk_options,
-)
 def annotate_command(
-    *, store: str, annotating: Annotating, making: Fingerprinting, worker: WorkerLimits, refresh: Refresh,
+    *, store: Annotated[str, index_store("The index, alias or data stream.")], annotating: Annotating,
+    making: Fingerprinting, worker: WorkerLimits, refresh: RefreshAsked = "wait",
     talk: RunOutput,
 ) -> int:  # fmt: skip
     """Fingerprint the documents of an index from their own fields."""

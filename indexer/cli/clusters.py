@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
-
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import options
-from indexer.cli.options.matching import Matching, match_options
-from indexer.cli.options.shared import filter_option, json_option, opened_collection, refresh_option, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.matching import Matching
+from indexer.cli.options.shared import FilterAsked, JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import relations_shown, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.terminal.output import answer_json, fields, say, written_rows
 from indexer.errors import UsageError
+from indexer.library.options import ClusterOptions
 from indexer.library.writers import RowFormat
 from indexer.model.declared import Option
 from indexer.text.counts import counted, share_shown
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
-    from indexer.library.options import ClusterOptions
     from indexer.library.records import Clustering
     from indexer.library.rules import MatchRule
-    from indexer.model.times import Refresh
 
 
-@click.command(
-    cls=Answering,
-    answers="Pair",
+@command(
+    "Pair",
     heading="Columns",
     short_help="List all near-duplicate pairs.",
     epilog="""
@@ -50,9 +44,8 @@ With --against, left is in the store and right in the other one. Standard error 
 compared, and why.
 """,
 )
-@options(store_option, match_options, filter_option)
 def pairs(  # noqa: PLR0913 - they are options of the command
-    *, store: str, matching: Matching,
+    *, store: StoreAsked, matching: Matching,
     format: Annotated[RowFormat, Option("The output format; parquet needs the extra parquet.")] = "csv",  # noqa: A002
     output: Annotated[str | None, Option("Write to FILE instead of standard output.", names=["-o", "--output"],
         kind="path", metavar="FILE")],
@@ -63,7 +56,7 @@ def pairs(  # noqa: PLR0913 - they are options of the command
     include_short: Annotated[bool, Option("Also compare documents with too few words for a meaningful fingerprint.")],
     relation: Annotated[bool, Option("Say how the texts of each pair relate, and name the differences. This reads the "
         "texts again, and takes much longer than finding the pairs.", setting="against")],
-    filter: str | None,  # noqa: A002
+    filter: FilterAsked,  # noqa: A002
 ) -> None:  # fmt: skip
     """List all pairs of stored documents that are near-duplicates."""
     if against and collapse:
@@ -87,9 +80,8 @@ def pairs(  # noqa: PLR0913 - they are options of the command
     say(f"{counted(found.count, 'pair')} by {rule.in_words}" + (f", written to {output}" if output else ""))
 
 
-@click.command(
-    cls=Answering,
-    answers="Clustering",
+@command(
+    "Clustering",
     short_help="Put near-duplicates into clusters.",
     epilog="""
 \b
@@ -111,13 +103,12 @@ next cluster. neardup cluster says if something changes. Running it again writes
 document's cluster.
 """,
 )
-@options(store_option, match_options, cluster_options, refresh_option, json_option)
 def cluster(  # noqa: PLR0913 - they are options of the command
-    *, store: str, matching: Matching, clustering: ClusterOptions,
+    *, store: StoreAsked, matching: Matching, clustering: ClusterOptions,
     time_field: Annotated[str | None, Option("The field with the date, in the metadata or in the documents of an "
         "index, for --canonical earliest. Documents without it come last. An empty name means the time of indexing.  "
         "[default: as in the last clustering]", metavar="NAME")],
-    refresh: Refresh,
+    refresh: RefreshAsked = "wait",
     relation: Annotated[bool | None, Option("Note how each removable document relates to the one it repeats: "
         "identical, edited, a form with other facts, and so on. Reads texts again, each once. By default for fields of "
         "an index and files of at most 2 MB. With --relation for all; without, only identical documents are noted, "
@@ -126,7 +117,7 @@ def cluster(  # noqa: PLR0913 - they are options of the command
         "invoices, are separate clusters, each with its own copies. Reads all texts of clusters again each time.  "
         "[default: as in the last clustering, at first none]")],
     dry_run: Annotated[bool, Option("Print the changes, and write nothing.")],
-    json: bool,
+    json: JsonAsked,
 ) -> None:  # fmt: skip
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     with opened_collection(store, read_only=dry_run, refresh=refresh) as collection:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import json_option, opened_collection, refresh_option, remove_option, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
-from indexer.library.options import list_of_paths
+from indexer.library.options import RELATED, list_of_paths
 from indexer.model.declared import Option, as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from indexer.library.records import OmittedPart
     from indexer.library.removals import Copy, Deleted, Erased, Pruned
     from indexer.library.rules import MatchRule, RuleRequest
-    from indexer.model.times import Refresh
 
 # Of what stands beside a text, so much is shown; JSON has all.
 _SHOWN_KINDS, _SHOWN_CHARACTERS = 20, 200
@@ -37,9 +35,8 @@ _SHOWN_KINDS, _SHOWN_CHARACTERS = 20, 200
 UNHEALTHY = 7
 
 
-@click.command(
-    cls=Answering,
-    answers="Described",
+@command(
+    "Described",
     short_help="Show the stored record of a document.",
     epilog="""
 \b
@@ -51,8 +48,7 @@ Examples:
 """,
 )
 @click.argument("identity", metavar="ID")
-@options(store_option, json_option)
-def show(*, identity: str, store: str, json: bool) -> None:
+def show(*, identity: str, store: StoreAsked, json: JsonAsked) -> None:
     """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
     The document is read again, to show which of its parts are not in the text that is compared, and why.
@@ -124,7 +120,8 @@ class Copying:
     verify: Annotated[Literal["text", "sketch"] | None, Option("Delete near documents that say the same by their "
         "texts, read again (the default), or all near ones by sketches alone.", goes_with=["similarity", "match"],
         typed=True)] = None  # fmt: skip
-    remove: str | None = None
+    remove: Annotated[str | None, Option(f"Delete near {RELATED}", metavar="RELATION,...",
+        goes_with=["similarity", "match"], not_with=["verify=sketch"], typed=True)] = None  # fmt: skip
     dry_run: Annotated[bool, Option("List what would be deleted, and delete nothing.")] = False
     yes: Annotated[bool, Option("With --copies-of: don't ask for confirmation.", goes_with=["copies_of"],
         typed=True)] = False  # fmt: skip
@@ -136,15 +133,8 @@ class Copying:
         return RuleRequest(match=self.match, similarity=self.similarity)
 
 
-# What decides what is deleted stands on the command line alone.
-copy_options = Group(
-    Copying, remove_option("Delete near", goes_with=["similarity", "match"], not_with=["verify=sketch"])
-)
-
-
-@click.command(
-    cls=Answering,
-    answers="removals:Deleted",
+@command(
+    "removals:Deleted",
     others={"With --copies-of --json one object": "removals:Erased"},
     short_help="Delete documents from the store.",
     epilog="""
@@ -167,12 +157,11 @@ Ends with exit code 5 if an id was not found, or several documents have it. The 
 """,
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
-@options(store_option, copy_options, refresh_option, json_option)
 def delete(
     *, identities: tuple[str, ...],
     listed: Annotated[str | None, Option("Read ids from FILE (-: standard input), one per line or separated by NUL.",
         names=["--from"], metavar="FILE")],
-    store: str, copying: Copying, refresh: Refresh, json: bool,
+    store: StoreAsked, copying: Copying, refresh: RefreshAsked = "wait", json: JsonAsked,
 ) -> int:  # fmt: skip
     """Delete documents from the store, and their recorded failures; or documents with all their copies."""
     if copying.copies_of:
@@ -207,7 +196,7 @@ def _tell_unknown(error: NeardupError) -> None:
     say(str(error), level="error", **about(error))
 
 
-def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: bool) -> int:
+def _delete_copies(store: str, copying: Copying, refresh: RefreshAsked, *, as_json: bool) -> int:
     def confirm(copies: Sequence[Copy]) -> None:
         for one in copies:
             say(_told(one, rule))
@@ -273,9 +262,8 @@ def _tell_left(done: Erased, *, dry_run: bool) -> None:
         say(f"a dry run: {counted(len(done.documents), 'document')}; nothing was deleted")
 
 
-@click.command(
-    cls=Answering,
-    answers="outcomes:StoreStats",
+@command(
+    "outcomes:StoreStats",
     heading="With --json, or --format json, one object",
     short_help="Show statistics of the store.",
     epilog="""
@@ -288,9 +276,8 @@ Examples:
 With --format prometheus the answer is metrics in Prometheus's text format, for its textfile collector.
 """,
 )
-@options(store_option)
 def stats(
-    *, store: str,
+    *, store: StoreAsked,
     format: Annotated[Literal["text", "json", "prometheus"], Option("The form of the answer.", not_with=["json"],  # noqa: A002
         setting="form")] = "text",
     json: Annotated[bool, Option("Answer in JSON.", setting="form")],
@@ -345,9 +332,8 @@ def _counted(counts: Mapping[str, int]) -> str:
     )
 
 
-@click.command(
-    cls=Answering,
-    answers="outcomes:Examination",
+@command(
+    "outcomes:Examination",
     short_help="Find what is wrong with a store, and what to do.",
     epilog="""
 \b
@@ -361,11 +347,10 @@ killed run. Prints a line each: ok, warning or error, and what to do. --texts re
 changed ones. Ends with exit code 7 for a warning or an error, 3 or 4 if the store can't be opened.
 """,
 )
-@options(store_option, json_option)
 def doctor(
-    *, store: str,
+    *, store: StoreAsked,
     texts: Annotated[bool, Option("Also read every document again, and name the changed ones.")],
-    json: bool,
+    json: JsonAsked,
 ) -> int:  # fmt: skip
     """Find what is wrong with a store, or soon will be; nothing is changed."""
     from indexer.library.examining import examine

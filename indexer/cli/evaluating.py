@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import A_PATH, Group, options, refuse_typed
-from indexer.cli.options.shared import (
-    extraction_options,
-    field_options,
-    json_option,
-    opened_collection,
-    store_option_unless,
-)
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH, refuse_typed
+from indexer.cli.options.shared import JsonAsked, opened_collection, store_unless
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.library.options import Extraction, JobsAsked, NamedFields
 from indexer.model.declared import Option
@@ -32,6 +26,8 @@ _PRECISION = 0.95
 @dataclass(frozen=True, slots=True)
 class Measuring:
     """The rules to measure, the documents, and the Jaccard coefficients of wanted and right pairs."""
+
+    heading = "What is measured"
 
     schemes: Annotated[tuple[str, ...], Option("A match rule to measure. Can be repeated.  [default: the store's own, "
         "simhash-doc within 3 and within 7 bits, the latter also verified by minhash, and minhash; with --parts the "
@@ -53,12 +49,11 @@ class Measuring:
         metavar="FILE")] = None  # fmt: skip
 
 
-measuring_options = Group(Measuring, title="What is measured")
-
-
 @dataclass(frozen=True, slots=True)
 class Judging:
     """Somebody's judgments, instead of a measurement, and the wanted precision of a threshold."""
+
+    heading = "What people judged"
 
     judgments: Annotated[str | None, Option("Say how right the rule of the store's clusters is, by the judgments of a "
         "sample in a report.", kind="path", metavar="FILE")] = None  # fmt: skip
@@ -67,12 +62,8 @@ class Judging:
         goes_with=["judgments"])] = _PRECISION  # fmt: skip
 
 
-judging_options = Group(Judging, title="What people judged")
-
-
-@click.command(
-    cls=Answering,
-    answers="indexer.matching.evaluation.figures:EvaluationFigures",
+@command(
+    "indexer.matching.evaluation.figures:EvaluationFigures",
     others={"With --judgments --json one object": "judgments:JudgedRule"},
     short_help="Measure match rules on your documents.",
     epilog="""
@@ -101,17 +92,9 @@ counted.
 """,
 )
 @click.argument("truth", required=False, type=A_PATH)
-@options(
-    measuring_options,
-    judging_options,
-    field_options,
-    store_option_unless("documents"),
-    extraction_options,
-    json_option,
-)
 def evaluate(
-    *, truth: str | None, measuring: Measuring, judging: Judging, named_fields: NamedFields, store: str,
-    jobs: JobsAsked, extraction: Extraction, json: bool,
+    *, truth: str | None, measuring: Measuring, judging: Judging, named_fields: NamedFields,
+    store: Annotated[str, store_unless("documents")], jobs: JobsAsked, extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Measure match rules on your documents: recall, precision, curves and costs.
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.annotate import index_fields_options
-from indexer.cli.indexing import folder_options
-from indexer.cli.options.groups import A_PATH, Group, Titled, options, refuse_typed
-from indexer.cli.options.shared import fingerprint_options, index_option, limit_options, refresh_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH, Taking, refuse_typed
+from indexer.cli.options.shared import RefreshAsked, index_store
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import say, shown_store
 from indexer.library.engine_options import Alerting, Annotating, Watching
@@ -19,7 +18,6 @@ from indexer.model.declared import Option
 
 if TYPE_CHECKING:
     from indexer.library.followed import Followed
-    from indexer.model.times import Refresh
 
 _OF_INDICES = (
     *("field", "format", "source_field", "title_field", "to", "allow_version_change", "docs_per_second", "slices"),
@@ -29,15 +27,9 @@ _OF_FOLDERS = ("include", "exclude", "hidden", "follow_links", "id_from")
 # Seconds after a signal in which it ends whatever it is doing: nothing is lost by a kill.
 _WITHIN = 0.8
 
-watching_options = Group(Watching, title="How it follows")
 
-# A settings file that lies in a folder runs no commands.
-alerting_options = Group(Alerting, title="Alerts")
-
-
-@click.command(
+@command(
     name="follow",
-    cls=Titled,
     short_help="Keep an index or a file up to date.",
     epilog="""
 \b
@@ -62,19 +54,14 @@ them every interval, or less often if that takes long.
 """,
 )
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=A_PATH)
-@options(
-    index_option("The index, alias or data stream; with folders, the store file."),
-    index_fields_options,
-    folder_options,
-    fingerprint_options,
-    limit_options,
-    watching_options,
-    alerting_options,
-    refresh_option,
-)
 def follow_command(  # noqa: PLR0913 - they are options of the command
-    *, folders: tuple[str, ...], store: str, annotating: Annotating, walk: Walk, making: Fingerprinting,
-    worker: WorkerLimits, watching: Watching, alerting: Alerting, refresh: Refresh,
+    *, folders: tuple[str, ...],
+    store: Annotated[str, index_store("The index, alias or data stream; with folders, the store file.")],
+    annotating: Annotated[Annotating, Taking("Of an index, which fields are read",
+        without=["fields_changed", "cluster", "all", "again", "dry_run"])],
+    walk: Annotated[Walk, Taking("In folders, which files are read", without=["paths_from", "columns"])],
+    making: Fingerprinting,
+    worker: WorkerLimits, watching: Watching, alerting: Alerting, refresh: RefreshAsked = "wait",
     once: Annotated[bool, Option("End when everything is up to date.")],
     status_port: Annotated[int | None, Option("Answer GET /healthz and /metrics at this port (0: any free one).",
         least=0, most=65535)],

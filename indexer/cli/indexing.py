@@ -10,26 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.clustering import arrival_options
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import (
-    RunOutput,
-    StrictAsked,
-    column_options,
-    extraction_options,
-    fingerprint_options,
-    json_option,
-    opened_collection,
-    refresh_option,
-    store_option,
-    talk_options,
-)
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import typed
+from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, StoreAsked, StrictAsked, opened_collection
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import answer, answer_json, html_line, printable, say, size, told_each_minute
-from indexer.errors import ExtractionError
-from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, Refresh, Walk
+from indexer.errors import ExtractionError, UsageError
+from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, Walk, lossy
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
@@ -40,16 +28,15 @@ if TYPE_CHECKING:
 
 # So many documents of one id are named.
 _SHOWN = 3
-walk_options = Group(Walk, column_options, title="Which files are read")
-# Those of a command that looks through folders, again and again.
-folder_options = Group(Walk, title="In folders, which files are read", without=["paths_from", "columns"])
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
     """The way to write documents, and to treat failed ones."""
 
-    refresh: Refresh
+    heading = "Writing, and what fails"
+
+    refresh: RefreshAsked = "wait"
     dead_letters: Annotated[str | None, Option("Append documents refused by the store to FILE with the reason, as JSON "
         "lines for neardup index.  [default: neardup-refused-TIME.jsonl, created when needed]", kind="file",
         metavar="FILE")] = None  # fmt: skip
@@ -61,12 +48,8 @@ class Loading:
     dry_run: Annotated[bool, Option("List the ids and files to read, and change nothing.")] = False
 
 
-loading_options = Group(Loading, refresh_option, title="Writing, and what fails")
-
-
-@click.command(
-    cls=Answering,
-    answers="outcomes:Indexed",
+@command(
+    "outcomes:Indexed",
     short_help="Add documents to the store, or update them.",
     epilog="""
 \b
@@ -89,16 +72,17 @@ the same, unless --strict is given.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
-@options(
-    store_option, walk_options, fingerprint_options, extraction_options, arrival_options, loading_options, talk_options
-)
 def index(
-    *, paths: tuple[str, ...], store: str, walk: Walk, making: Fingerprinting, extraction: Extraction,
+    *, paths: tuple[str, ...], store: StoreAsked, walk: Walk, making: Fingerprinting, extraction: Extraction,
     arriving: Arriving, loading: Loading, talk: RunOutput,
 ) -> int:  # fmt: skip
     """Add documents to the store, or update them: extract their text, fingerprint it, keep the fingerprint."""
     from indexer.library.indexing import Indexing
 
+    if not typed("on") and (lost := lossy(arriving.on)):
+        raise UsageError(
+            f"--on {lost[0]}: to leave these documents out counts for one command; say it on the command line"
+        )
     with Indexing(store, paths, walk, making, extraction, dead_letters=loading.dead_letters, tell=say) as run:
         if loading.dry_run:
             return _list(run, as_json=talk.json)
@@ -188,9 +172,8 @@ def _report(done: Indexed, *, as_json: bool) -> None:
             click.echo(f"{name:<13} {count:>9,}{shown}")
 
 
-@click.command(
-    cls=Answering,
-    answers="FailedDocument",
+@command(
+    "FailedDocument",
     many=True,
     short_help="List documents that could not be indexed, and why.",
     epilog="""
@@ -201,11 +184,10 @@ Examples:
   neardup failures --reason timeout --json | jq -r .source | neardup index --paths-from - --timeout 300 --retry-failed
 """,
 )
-@options(store_option, json_option)
 def failures(
-    *, store: str,
+    *, store: StoreAsked,
     reason: Annotated[str | None, Option("List only failures with this reason.", metavar="REASON")],
-    json: bool,
+    json: JsonAsked,
 ) -> None:  # fmt: skip
     """List the documents that could not be indexed: reason, id, and what was wrong.
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from indexer.cli.documents import show_deleted
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import A_PATH, Group, options
-from indexer.cli.options.shared import json_option, opened_collection, refresh_option, remove_option, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
 from indexer.errors import FileActError, UsageError
 from indexer.library.options import RemovalRequest
@@ -22,7 +22,6 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
     from indexer.library.removals import Relocations, SurplusStream
-    from indexer.model.times import Refresh
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +44,8 @@ class PruneOptions:
         typed=True)] = None  # fmt: skip
 
 
-removal_options = Group(RemovalRequest, remove_option("Remove", not_with=["unverified", "verify=sketch"]))
-prune_options = Group(PruneOptions, removal_options)
-
-
-@click.command(
-    cls=Answering,
-    answers="removals:Pruned",
+@command(
+    "removals:Pruned",
     heading="With --json one object, of what was marked or deleted",
     others={
         "With --json --dry-run one object per line, for each document": "removals:Surplus",
@@ -99,8 +93,7 @@ target of a symbolic link among the documents. Each act is listed before it is d
 command ends with exit code 6.
 """,
 )
-@options(store_option, prune_options, refresh_option, json_option)
-def prune(*, store: str, pruning: PruneOptions, refresh: Refresh, json: bool) -> int:
+def prune(*, store: StoreAsked, pruning: PruneOptions, refresh: RefreshAsked = "wait", json: JsonAsked) -> int:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.library.removals import Pruned
 
@@ -211,9 +204,8 @@ _SUMMARIES = {
 }
 
 
-@click.command(
-    cls=Answering,
-    answers="judgments:Decisions",
+@command(
+    "judgments:Decisions",
     short_help="Remember decisions of people.",
     epilog="""
 \b
@@ -230,12 +222,11 @@ are listed and not kept: A is the same as B, and B as C, but A not as C.
 """,
 )
 @click.argument("file", required=False, type=A_PATH)
-@options(store_option, refresh_option, json_option)
 def decisions(
-    *, file: str | None, store: str,
+    *, file: str | None, store: StoreAsked,
     forget: Annotated[tuple[str, ...], Option("Forget a decision; can be repeated.", metavar="ID")],
     dry_run: Annotated[bool, Option("Show what would be remembered, and change nothing.")],
-    refresh: Refresh, json: bool,
+    refresh: RefreshAsked = "wait", json: JsonAsked,
 ) -> None:  # fmt: skip
     """Remember the decisions in FILE for every later clustering; without FILE, list what is remembered."""
     changes = bool(file or forget) and not dry_run
@@ -266,7 +257,7 @@ def _remembered(together: tuple[str, ...], apart: tuple[str, ...]) -> str:
     return f"{same}; " * bool(same) + f"not the same: {', '.join((*together[:1], *apart))}"
 
 
-def _relocate(store: str, pruning: PruneOptions, refresh: Refresh, *, as_json: bool) -> int:
+def _relocate(store: str, pruning: PruneOptions, refresh: RefreshAsked, *, as_json: bool) -> int:
     way: dict[str, Any] = {"move_to": pruning.move_to, "link": pruning.link, "list_file": pruning.list_file}
     with opened_collection(store, read_only=pruning.dry_run, refresh=refresh) as collection:
         planned = collection.relocate(pruning.asked, dry_run=True, **way)
@@ -315,9 +306,8 @@ def _tell_files(found: Relocations, tell: Callable[[str], object]) -> None:
 _BECOMES = {"move": "->", "hard": "becomes a hard link to", "symbolic": "becomes a symbolic link to"}
 
 
-@click.command(
-    cls=Answering,
-    answers="removals:Relocations",
+@command(
+    "removals:Relocations",
     short_help="Put back files that prune moved or linked.",
     epilog="""
 \b
@@ -331,12 +321,11 @@ are named and left, and the command ends with exit code 6. The store follows.
 """,
 )
 @click.argument("list_file", metavar="LIST", type=A_PATH)
-@options(store_option, json_option)
 def undo(
-    *, list_file: str, store: str,
+    *, list_file: str, store: StoreAsked,
     dry_run: Annotated[bool, Option("List what would be put back, and do nothing.")],
     yes: Annotated[bool, Option("Don't ask for confirmation.", typed=True)],
-    json: bool,
+    json: JsonAsked,
 ) -> int:  # fmt: skip
     """Put back the files that a LIST of prune says were moved or linked."""
     with opened_collection(store, read_only=dry_run) as collection:

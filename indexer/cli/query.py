@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from indexer.cli.options import arguments
-from indexer.cli.options.answers import Answering
+from indexer.cli.options.answers import command
 from indexer.cli.options.arguments import from_stdin
-from indexer.cli.options.groups import A_PATH, options
-from indexer.cli.options.matching import Matching, match_options, show_rule
-from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
+from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.matching import Matching, show_rule
+from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import order_shown, relation_shown, show_excerpts
 from indexer.cli.terminal.output import about, answer, answer_json, fields, say
 from indexer.errors import ExtractionError, NotFoundError, UsageError
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from indexer.library.records import Hashed
 
 
-@click.command(
-    cls=Answering,
-    answers="comparisons:Comparison",
+@command(
+    "comparisons:Comparison",
     short_help="Show what two documents share.",
     epilog="""
 \b
@@ -42,11 +41,10 @@ A and B are files, or ids of stored documents; "id:ID" is always an id. - is sta
 )
 @click.argument("a", type=A_PATH)
 @click.argument("b", type=A_PATH)
-@options(store_option, match_options, extraction_options, json_option)
 def compare(
-    *, a: str, b: str, store: str, matching: Matching,
+    *, a: str, b: str, store: StoreAsked, matching: Matching,
     passages: Annotated[bool, Option("Show the passages in both: their places and words.")],
-    extraction: Extraction, json: bool,
+    extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Show how similar two documents are: shingles and passages in both, differing bits, and whether they are near."""
     from indexer.library import comparing
@@ -109,9 +107,8 @@ def _shares(made: Comparison) -> str:
     return f"{share_shown(made.shares)} of all 5-word shingles are in both ({how})"
 
 
-@click.command(
-    cls=Answering,
-    answers="Hashed",
+@command(
+    "Hashed",
     many=True,
     name="hash",
     short_help="Print fingerprints of files.",
@@ -130,13 +127,12 @@ gave no text.
 """,
 )
 @click.argument("files", nargs=-1, type=A_PATH)
-@options(extraction_options, json_option)
 def hash_(
     *, files: tuple[str, ...],
     text: Annotated[str | None, Option("Fingerprint this text; - reads it from standard input.", metavar="TEXT")],
     scheme: Annotated[str | None, Option("Print the sketch of this scheme instead: NAME[:parameter=value,...].",
         metavar="NAME")],
-    extraction: Extraction, json: bool,
+    extraction: Extraction, json: JsonAsked,
 ) -> int:  # fmt: skip
     """Print the fingerprint of each FILE; - is standard input. No store is needed."""
     if not files and text is None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import click
-
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import options
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import JsonAsked
 from indexer.cli.terminal.output import answer_json, fields, size
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 
-@click.command(
-    cls=Answering,
-    answers="recognition:OcrState",
+@command(
+    "recognition:OcrState",
     short_help="Show what OCR needs, and the results kept.",
     epilog="""
 \b
@@ -26,11 +22,10 @@ Examples:
   neardup index scans/ --ocr eng+deu --kind scans
 """,
 )
-@options(json_option)
 def ocr(
     *,
     clear: Annotated[bool, Option("Remove the kept results.", typed=True)],
-    json: bool,
+    json: JsonAsked,
 ) -> None:  # fmt: skip
     """Show which tesseract reads scanned pages, in which languages, and how much of what it read is kept."""
     from indexer.library.recognition import ocr_state

@@ -7,11 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
-
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import filter_option, json_option, opened_collection, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import FilterAsked, JsonAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.output import answer, answer_json, fields, say, table, written_rows
 from indexer.errors import UsageError
 from indexer.library.batch_options import WordsAsked
@@ -51,12 +48,8 @@ class Listed:
         return self.limit or (_SHOWN if self.format == "text" else None)
 
 
-listed_options = Group(Listed)
-
-
-@click.command(
-    cls=Answering,
-    answers="repetition:Repetition",
+@command(
+    "repetition:Repetition",
     short_help="List passages in several documents.",
     epilog="""
 \b
@@ -81,11 +74,10 @@ anything.
 The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
 """,
 )
-@options(store_option, listed_options, filter_option, json_option)
 def passages(
-    *, store: str, listing: Listed,
-    filter: str | None,  # noqa: A002
-    json: bool,
+    *, store: StoreAsked, listing: Listed,
+    filter: FilterAsked,  # noqa: A002
+    json: JsonAsked,
 ) -> None:  # fmt: skip
     """List the passages of N words or more that stand in two documents or more, those in most documents first."""
     if json and listing.format != "text":

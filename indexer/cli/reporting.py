@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from indexer.cli.options import arguments
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import A_PATH, Group, options
-from indexer.cli.options.shared import extraction_options, json_option, opened_collection, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import order_shown, relation_shown, shown_place
 from indexer.cli.terminal.output import answer, answer_json, printable, say, size
 from indexer.library.options import Extraction, ReportFormat
@@ -30,6 +30,8 @@ _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 @dataclass(frozen=True, slots=True)
 class Showing:
     """The limits of a report, and the field to count by over time."""
+
+    heading = "What is shown"
 
     clusters: Annotated[int, Option("Show the N largest clusters.", least=0, most=10_000)] = 1000
     members: Annotated[int, Option("Show this many members of each cluster.", least=1, most=1000,
@@ -48,12 +50,8 @@ class Showing:
         goes_with=["format=html"])] = ""  # fmt: skip
 
 
-showing_options = Group(Showing, title="What is shown")
-
-
-@click.command(
-    cls=Answering,
-    answers="indexer.report.figures:ReportFigures",
+@command(
+    "indexer.report.figures:ReportFigures",
     heading="With --format json one object",
     short_help="Report what is duplicated, as a page or in figures.",
     epilog="""
@@ -75,9 +73,8 @@ In the page you can choose documents to keep, to drop and to call not the same, 
 documents are right.
 """,
 )
-@options(store_option, showing_options)
 def report(
-    *, store: str,
+    *, store: StoreAsked,
     output: Annotated[str | None, Option("The output file; - is standard output.  [default: report.html, or standard "
         "output for the other formats]", names=["-o", "--output"], metavar="FILE")],
     format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
@@ -105,9 +102,8 @@ def report(
         say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
 
 
-@click.command(
-    cls=Answering,
-    answers="comparisons:TextDifference",
+@command(
+    "comparisons:TextDifference",
     name="diff",
     short_help="Show which words differ between two documents.",
     epilog="""
@@ -125,14 +121,13 @@ compared with its place in the book.
 )
 @click.argument("a", type=A_PATH)
 @click.argument("b", type=A_PATH)
-@options(store_option, extraction_options, json_option)
 def diff(
-    *, a: str, b: str, store: str,
+    *, a: str, b: str, store: StoreAsked,
     context: Annotated[int, Option("Show this many unchanged words around each change.", least=0,
         metavar="WORDS")] = 12,
     max_words: Annotated[int, Option("Compare only the first N words of each. The time grows with the square of N.",
         least=1, most=1_000_000)] = 100_000,
-    extraction: Extraction, json: bool,
+    extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Show which words of A were removed and which of B were added."""
     from indexer.library import comparing

@@ -7,19 +7,18 @@ from typing import Annotated
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import A_PATH, options
-from indexer.cli.options.shared import extraction_options, field_options, json_option, opened_collection, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.library.options import Extraction, JobsAsked, NamedFields
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 
-@click.command(
+@command(
+    "outcomes:SchemeList",
     name="schemes",
-    cls=Answering,
-    answers="outcomes:SchemeList",
     short_help="List all schemes, and those of a store.",
     epilog="""
 \b
@@ -33,17 +32,10 @@ neardup index --scheme NAME adds others. "bytes" is the size of the payload of a
 number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
 """,
 )
-@options(
-    click.option(
-        "--store",
-        type=A_PATH,
-        metavar="FILE|URL",
-        envvar="NEARDUP_STORE",
-        help="Also list the schemes of this store.",
-    )
-)
 def schemes_command(
-    *, store: str | None,
+    *,
+    store: Annotated[str | None, lambda name: click.Option(["--store", name], type=A_PATH, metavar="FILE|URL",
+        envvar="NEARDUP_STORE", help="Also list the schemes of this store.")],
     remove: Annotated[str | None, Option("With --store: remove a secondary scheme and its sketches.", metavar="NAME",
         goes_with=["store"], typed=True)],
     json: Annotated[bool, Option("Answer in JSON.", not_with=["remove"])],
@@ -80,9 +72,8 @@ def schemes_command(
         table(("name", "documents", "id"), held, right=("documents",))
 
 
-@click.command(
-    cls=Answering,
-    answers="outcomes:GatheredStatistics",
+@command(
+    "outcomes:GatheredStatistics",
     short_help="Gather statistics for some schemes.",
     epilog="""
 \b
@@ -99,13 +90,12 @@ lines files, or the fields of an annotated index named by --field. Unreadable do
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
-@options(store_option, field_options, extraction_options, json_option)
 def corpus(
-    *, paths: tuple[str, ...], store: str,
+    *, paths: tuple[str, ...], store: StoreAsked,
     scheme: Annotated[tuple[str, ...], Option("The scheme in need of the statistics, as given to neardup index.",
         metavar="NAME[:PARAM=VALUE,...]", required=True)],
     from_store: Annotated[bool, Option("Count the documents of the store, read again from their sources.")],
-    named_fields: NamedFields, jobs: JobsAsked, extraction: Extraction, json: bool,
+    named_fields: NamedFields, jobs: JobsAsked, extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them."""
     from indexer.library.statistics import gather

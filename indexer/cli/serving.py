@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import click
-
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import Taking
+from indexer.cli.options.shared import StoreAsked
 from indexer.cli.terminal.output import say, shown_store
 from indexer.model.declared import Option
 from indexer.service.limits import ServiceLimits
 
-limit_options = Group(ServiceLimits)
 
-
-@click.command(
+@command(
     short_help="Answer questions over HTTP.",
     epilog="""
 \b
@@ -34,9 +31,8 @@ URL of this machine. The token, at least 16 characters, may also be in NEARDUP_S
 same questions as tools of the Model Context Protocol at /mcp. Needs the extra serve, and for --mcp also mcp.
 """,
 )
-@options(store_option, limit_options)
 def serve(  # noqa: PLR0913 - they are options of the command
-    *, store: str,
+    *, store: StoreAsked,
     host: Annotated[str, Option("The address to listen on. Any other than this machine's own needs a token and TLS.",
         metavar="ADDRESS")] = "127.0.0.1",
     port: Annotated[int, Option("The port (0: any free one).", least=0, most=65535)] = 8600,
@@ -62,7 +58,7 @@ def serve(  # noqa: PLR0913 - they are options of the command
     )  # fmt: skip
 
 
-@click.command(
+@command(
     short_help="Answer an agent's questions.",
     epilog="""
 \b
@@ -76,8 +72,7 @@ only read: an agent can propose deletions, and people decide. Texts of documents
 neardup serve --mcp does the same over HTTP. Needs the extra mcp.
 """,
 )
-@options(store_option, Group(ServiceLimits, without=["max_request"]))
-def mcp(*, store: str, limits: ServiceLimits) -> None:
+def mcp(*, store: StoreAsked, limits: Annotated[ServiceLimits, Taking(without=["max_request"])]) -> None:
     """Answer the questions of an agent (Model Context Protocol), read-only."""
     from indexer.service import serving
 

@@ -8,17 +8,14 @@ from typing import Annotated
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options, typed
-from indexer.cli.options.shared import index_option, json_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import Taking, typed
+from indexer.cli.options.shared import JsonAsked, index_store
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say
 from indexer.errors import UsageError
 from indexer.library.engine_options import NewIndex, PipelineOptions
 from indexer.model.declared import Option
 from indexer.text.counts import counted
-
-new_index_options = Group(NewIndex, title="A new index", not_with=["remove", "repair"])
-pipeline_options = Group(PipelineOptions, title="Ingest pipelines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +29,9 @@ class Mode:
         "--bulk-load`.")] = False  # fmt: skip
 
 
-mode_options = Group(Mode)
-
-
-@click.command(
+@command(
+    "outcomes:SetUp",
     name="setup",
-    cls=Answering,
-    answers="outcomes:SetUp",
     short_help="Set up an index in an engine, or remove neardup.",
     epilog="""
 \b
@@ -63,16 +56,16 @@ OpenSearch Dashboards. They replace earlier versions. With --remove, only these 
 dashboards come from the same settings as for the store.
 """,
 )
-@options(index_option("The index."), new_index_options, pipeline_options, mode_options, json_option)
 def setup_command(
-    *, store: str, new: NewIndex, pipelines: PipelineOptions,
+    *, store: Annotated[str, index_store("The index.")],
+    new: Annotated[NewIndex, Taking(not_with=["remove", "repair"])], pipelines: PipelineOptions,
     search_templates: Annotated[bool, Option("Also install search templates, for applications that look for similar "
         "documents by name.", not_with=["repair"])],
     dashboards: Annotated[str | None, Option("Also install dashboards in Kibana or OpenSearch Dashboards at this URL.",
         metavar="URL", not_with=["repair"])],
     space: Annotated[str, Option("The space or tenant for --dashboards.  [default: the product's default]",
         metavar="NAME", goes_with=["dashboards"])] = "",
-    mode: Mode, json: bool,
+    mode: Mode, json: JsonAsked,
 ) -> int:  # fmt: skip
     """Set up an index in a search engine for neardup; it can be repeated safely."""
     from indexer.library.setting_up import setup

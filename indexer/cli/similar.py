@@ -9,19 +9,11 @@ from typing import Annotated, Literal
 import click
 
 from indexer.cli.options import arguments
-from indexer.cli.options.answers import Answering
+from indexer.cli.options.answers import command
 from indexer.cli.options.arguments import from_stdin
-from indexer.cli.options.groups import A_PATH, Group, options
-from indexer.cli.options.matching import Matching, match_options
-from indexer.cli.options.shared import (
-    column_options,
-    extraction_options,
-    filter_option,
-    json_option,
-    only_one,
-    opened_collection,
-    store_option,
-)
+from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.matching import Matching
+from indexer.cli.options.shared import FilterAsked, JsonAsked, StoreAsked, only_one, opened_collection
 from indexer.cli.terminal.answers import Answers
 from indexer.cli.terminal.output import shown_store
 from indexer.library.asking import THE_TEXT, holds_many, is_stored
@@ -41,9 +33,6 @@ class Asked:
         names=["--hash"], metavar="HASH")] = None  # fmt: skip
 
 
-question_options = Group(Asked)
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The choice of documents to show, and the place of verification."""
@@ -59,17 +48,13 @@ class Listing:
     relation: Annotated[bool | None, Option("Say how the text relates to each near one, and name the differences. "
         "Reads texts again. By default for a single document, without --json, for fields of an index and files of at "
         "most 2 MB.")] = None  # fmt: skip
-    filter: str | None = None
+    filter: FilterAsked = None
     verify_in_engine: Annotated[bool, Option("With a rule of simhash-doc alone: let the engine check distances (by a "
         "Painless script). The answer is the same.")] = False  # fmt: skip
 
 
-listing_options = Group(Listing, filter_option)
-
-
-@click.command(
-    cls=Answering,
-    answers="Similar",
+@command(
+    "Similar",
     many=True,
     name="similar",
     short_help="Show what is similar to documents.",
@@ -99,12 +84,9 @@ answered. The exit code is then 6 or 5.
 """,
 )
 @click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
-@options(
-    store_option, question_options, match_options, listing_options, extraction_options, column_options, json_option
-)
 def similar_command(
-    *, files: tuple[str, ...], store: str, about: Asked, matching: Matching, listing: Listing, extraction: Extraction,
-    columns: NamedColumns, json: bool,
+    *, files: tuple[str, ...], store: StoreAsked, about: Asked, matching: Matching, listing: Listing,
+    extraction: Extraction, columns: NamedColumns, json: JsonAsked,
 ) -> int:  # fmt: skip
     """Show the stored documents that are similar to FILE, the most similar first.
 

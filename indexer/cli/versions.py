@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import options
-from indexer.cli.options.shared import json_option, opened_collection, store_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.output import answer, answer_json, say
 from indexer.model.declared import Option
 from indexer.text.counts import counted
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
 _OTHERS, _FACTS = 10, 3
 
 
-@click.command(
-    cls=Answering,
-    answers="histories:History",
+@command(
+    "histories:History",
     short_help="List the versions of a document.",
     epilog="""
 \b
@@ -35,13 +33,12 @@ and texts give their order. Without them, or if they contradict each other, the 
 """,
 )
 @click.argument("identity", metavar="ID")
-@options(store_option, json_option)
 def history(
-    *, identity: str, store: str,
+    *, identity: str, store: StoreAsked,
     no_changes: Annotated[bool, Option("Don't read the texts again to show the changes of each version.")],
     time_field: Annotated[str | None, Option("The field with the date of a document, in its metadata or in an index.  "
         "[default: as in the last clustering]", metavar="NAME")],
-    json: bool,
+    json: JsonAsked,
 ) -> None:  # fmt: skip
     """List the versions of document ID, from the oldest, and what each changed of the one before it."""
     with opened_collection(store, read_only=True) as collection:

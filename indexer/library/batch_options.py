@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from indexer.errors import UsageError
+from indexer.library.options import RemoveAsked
 from indexer.model import MOST_ORIGINS
 from indexer.model.declared import Option
 
@@ -23,6 +24,8 @@ TimeFieldAsked = Annotated[str | None, Option("The field or column with the time
 class BatchRun:
     """The place of a batch's run; `master` is a URL of Spark, None for the configuration of spark-submit."""
 
+    heading = "Where the work is done"
+
     run_on: Annotated[Literal["local", "spark"], Option("Do the work in this process, or in tasks of Spark, over "
         "folders shared by all its machines. The files are the same. Needs the extra spark.")] = "local"  # fmt: skip
     master: Annotated[str | None, Option("The address of Spark, as spark://host:7077 or local[4].  [default: Spark's "
@@ -37,6 +40,8 @@ class BatchRun:
 @dataclass(frozen=True, slots=True)
 class BatchSpread:
     """The place for clusters, and on Spark the number of parts; None for the defaults."""
+
+    heading = "Where the work is done"
 
     running: BatchRun = BatchRun()
     partitions: Annotated[int | None, Option("How many partitions Spark shuffles into.  [default: one for each 64 MiB "
@@ -53,9 +58,11 @@ class BatchSpread:
 class BatchJudging:
     """The verification of near documents, by their texts if None, and the relations to remove."""
 
+    heading = "What is removed"
+
     verify: Annotated[Literal["text", "sketch"] | None, Option("Decide what to remove by the texts, read again and "
         "aligned (the default), or by the sketches alone; this also removes forms.", typed=True)] = None  # fmt: skip
-    remove: str | tuple[str, ...] | None = None
+    remove: RemoveAsked = None
 
     def permitted(self, *, unverified: bool = False) -> Permitted | None:
         """The documents that may go by their texts, None if sketches alone decide. Raises UsageError."""
@@ -89,6 +96,8 @@ class BatchComparison:
 @dataclass(frozen=True, slots=True)
 class BatchOutput:
     """The place and form of written documents, and the least number of origins of their clusters."""
+
+    heading = "What is written"
 
     out: Annotated[str, Option("The folder to write to, a new one.", kind="path", metavar="OUT", required=True)]
     tag: Annotated[bool, Option("Write all documents, with neardup_keep, neardup_duplicate_of and neardup_cluster as "

@@ -15,6 +15,8 @@ from indexer.model.declared import Option
 class NewIndex:
     """The options of a new index; None for the defaults of the engine, or of a new store."""
 
+    heading = "A new index"
+
     shards: Annotated[int | None, Option("Shards of a new index.  [default: the engine's]", least=1)] = None
     replicas: Annotated[int | None, Option("Replicas of a new index.  [default: the engine's]", least=0)] = None
     content: Annotated[Content, Option("What counts as the text of HTML, the same for all documents of a "
@@ -26,6 +28,8 @@ class NewIndex:
 @dataclass(frozen=True, slots=True)
 class PipelineOptions:
     """The ingest pipelines, the fields with their text, and the ones the index uses by itself."""
+
+    heading = "Ingest pipelines"
 
     pipelines: Annotated[bool, Option("Also install the ingest pipelines, for documents from elsewhere.",
         not_with=["repair"])] = False  # fmt: skip
@@ -70,6 +74,8 @@ class Annotating:
 class Watching:
     """The way to follow an index or folders; times are in seconds."""
 
+    heading = "How it follows"
+
     interval: Annotated[float, Option("The time between two looks at a quiet index. Each look is one request.",
         kind="seconds")] = 2.0  # fmt: skip
     quiet_for: Annotated[float, Option("Group everything anew after so much time without changes.",
@@ -86,6 +92,8 @@ class Watching:
 @dataclass(frozen=True, slots=True)
 class Alerting:
     """The receivers of alerts about new clusters and copies: commands, or addresses beginning with https:// or http://."""
+
+    heading = "Alerts"
 
     on_new_cluster: Annotated[str, Option("Tell of each new cluster: run a command, without a shell and with JSON on "
         "its standard input, or post to a URL.", metavar="COMMAND|URL", typed=True)] = ""  # fmt: skip

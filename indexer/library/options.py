@@ -66,10 +66,19 @@ SchemesAsked = Annotated[str | None, Option("For a new store or a batch: exactly
 KindAsked = Annotated[KindName | None, Option(f"For a new store or a batch: the kind of its texts ({_ABOUT_KINDS}). "
     "It decides the schemes, the rule, and how few words are too few.  [default: documents]")]  # fmt: skip
 
+RELATED = (
+    f"documents with one of these relations to a document that stays: {', '.join(REMOVABLE)}; edited only if it says "
+    f"less.  [default: {','.join(COPIES)}]"
+)
+RemoveAsked = Annotated[str | tuple[str, ...] | None, Option(f"Remove {RELATED}", metavar="RELATION,...",
+    not_with=["unverified", "verify=sketch"], typed=True)]  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
     """The limits of one document: `timeout` in seconds, `memory` in bytes."""
+
+    heading = "How documents are read"
 
     timeout: Annotated[float, Option("Time limit for each document.", kind="seconds",
         goes_with=["files"])] = Limits().seconds  # fmt: skip
@@ -85,6 +94,8 @@ class WorkerLimits:
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The options of reading; `max_size` is in bytes."""
+
+    heading = "How documents are read"
 
     content: Annotated[Content | None, Option("The text of HTML: without marked navigation, banners and footers "
         "(landmarks), everything (full), or the main block (main, needs the extra main-content). [default: the store's "
@@ -131,6 +142,8 @@ class Extraction:
 class NamedColumns:
     """The names of the fields of JSON lines and columns of tables; None for the usual ones."""
 
+    heading = "Fields of lines and rows"
+
     text_field: Annotated[str | None, Option("The field of JSON lines, or column of a table, with the text (HTML with "
         "--format html; see --format auto). A dot selects a field of an object, as in article.body.  [default: text, "
         "or html]",
@@ -150,6 +163,8 @@ class NamedColumns:
 class NamedFields:
     """The named fields for the texts of an index, and of files with many documents."""
 
+    heading = "Texts that are read again"
+
     field: Annotated[tuple[str, ...], Option("For an annotated index: a field with the text, as for neardup annotate, "
         "in the same order. [default: the index's fields]", metavar="NAME")] = ()  # fmt: skip
     columns: NamedColumns = NamedColumns()
@@ -168,6 +183,8 @@ class NamedFields:
 @dataclass(frozen=True, slots=True)
 class Walk:
     """The list of paths beside the named ones, the selection of a folder's files, and the way to name documents."""
+
+    heading = "Which files are read"
 
     paths_from: Annotated[str | None, Option("Read paths from FILE (-: standard input), separated by newline or NUL.",
         kind="path", metavar="FILE")] = None  # fmt: skip
@@ -208,6 +225,8 @@ class Fingerprinting:
     `kind` and `min_tokens` are None for the store's.
     """
 
+    heading = "Fingerprints"
+
     jobs: JobsAsked = None
     min_tokens: Annotated[int | None, Option("Mark documents with fewer words as short, and leave them out of answers "
         f"by default.  [default: {_USUAL.min_tokens}; {', '.join(_OTHER_LEAST)}]", least=0)] = None  # fmt: skip
@@ -232,6 +251,8 @@ class Fingerprinting:
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
     """Options of clustering beside the match rule; None for the default."""
+
+    heading = "Clusters"
 
     bound: Annotated[float | None, Option("How far apart two documents of a cluster may be, as 1 minus their "
         "similarity. Longer chains are split.  [default: twice what the rule allows]", least=0, most=1, metavar="S",
@@ -262,12 +283,26 @@ class Arriving:
     alone. `on` names other actions, as "rendition=mark": store, skip, mark, refuse.
     """
 
-    cluster: bool = False
-    skip_duplicates: bool = False
-    on: tuple[str, ...] = ()
-    verify: Literal["text", "sketch"] | None = None
-    skip: str | tuple[str, ...] | None = None
-    new_to: str | None = None
+    heading = "Near-duplicates of new documents"
+
+    cluster: Annotated[bool, Option("Assign the documents to clusters, at the latest at the end.")] = False
+    skip_duplicates: Annotated[bool, Option("Skip new documents that say the same as a stored near one, by their "
+        "texts. Forms, with other facts, are stored. neardup failures --reason duplicate lists the skipped "
+        "ones.")] = False  # fmt: skip
+    on: Annotated[tuple[str, ...], Option("The action for new documents with one of these relations to a stored one: "
+        "store, skip, mark (as prune does) or refuse (they count as failed). Repeat it for other relations; "
+        "--skip-duplicates skips identical, reflowed and noise.", metavar="RELATION,...=ACTION",
+        not_with=["verify=sketch"])] = ()  # fmt: skip
+    verify: Annotated[Literal["text", "sketch"] | None, Option("With --skip-duplicates: compare the texts, read again "
+        "(the default), or only the sketches; this also skips forms.", goes_with=["skip_duplicates"],
+        typed=True)] = None  # fmt: skip
+    skip: Annotated[str | tuple[str, ...] | None, Option("With --skip-duplicates: the relations to a stored document "
+        "for which a new one is skipped. A longer or cleaner document is stored.  [default: "
+        "identical,reflowed,noise]", metavar="RELATION,...", goes_with=["skip_duplicates"],
+        not_with=["verify=sketch"], typed=True)] = None  # fmt: skip
+    new_to: Annotated[str | None, Option("With --cluster, --skip-duplicates or --on: write the ids of documents "
+        "without a near-duplicate on arrival to FILE (-: standard output), one per line.", kind="path",
+        metavar="FILE", goes_with=["cluster", "skip_duplicates", "on"])] = None  # fmt: skip
     match: MatchAsked = None
     distance: DistanceAsked = None
     clustering: ClusterOptions = ClusterOptions()
@@ -312,7 +347,7 @@ def lossy(on: Iterable[str]) -> list[str]:
 class RemovalRequest:
     """The choice of documents to remove: by default those that say the same as a kept one, by their texts."""
 
-    remove: str | tuple[str, ...] | None = None
+    remove: RemoveAsked = None
     verify: Annotated[Literal["text", "sketch"] | None, Option("Verify by the texts, read again and aligned (the "
         "default), or by the stored sketches alone, which also removes forms: they must agree in 60% of all shingles, "
         "or more by the clusters' rule.", typed=True)] = None  # fmt: skip

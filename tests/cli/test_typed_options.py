@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import click
 import pytest
@@ -14,12 +14,14 @@ from click.testing import CliRunner
 from indexer.batch.sketches.inputs import Stale
 from indexer.cli import cli
 from indexer.cli.batch.sketching import Task
-from indexer.cli.options.groups import Group, Seconds, Size
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import Seconds, Size, Taking
 from indexer.cli.options.shared import FormatChoice
 from indexer.extract.base import Content
 from indexer.library.options import ClusterOptions
 from indexer.library.writers import RowFormat
 from indexer.matching.request import Way
+from indexer.model.declared import Option
 from indexer.stores.base import Refresh
 from tests.cli.command import leaves
 
@@ -89,68 +91,64 @@ def test_no_command_takes_whatever_comes(name: str) -> None:
     assert kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
+def of_click(name: str) -> click.Option:
+    return click.Option([f"--{name}"], is_flag=True)
+
+
 @dataclass(frozen=True)
 class Inner:
-    size: int
+    size: Annotated[int, Option("How large.", least=0)] = 3
 
 
 @dataclass(frozen=True)
 class Outer:
-    name: str | None
-    inner: Inner
-    loud: bool
+    heading = "What it is"
+
+    name: Annotated[str | None, Option("What it is called.")] = None
+    inner: Inner = Inner()
+    loud: Annotated[bool, of_click] = False
 
 
-size = click.option("--size", type=click.IntRange(0), default=3)
-inner_options = Group(Inner, size)
-outer_options = Group(Outer, click.option("--name"), inner_options, click.option("--loud", is_flag=True))
+def test_a_dataclass_inside_another_fills_its_field_and_keeps_its_place() -> None:
+    @command()
+    @click.argument("first", required=False)
+    def shown(
+        *, first: str | None, it: Outer, last: Annotated[str | None, Option("What comes last.")], unlisted: int = 1
+    ) -> None:
+        click.echo(repr((first, it, last, unlisted)))
+
+    assert [each.name for each in shown.params] == ["first", "name", "size", "loud", "last"]
+    told = CliRunner().invoke(shown, ["--size", "7", "--last", "x", "--loud"])
+    assert told.output == f"{(None, Outer(None, Inner(7), True), 'x', 1)!r}\n"
+    assert CliRunner().invoke(shown, []).output == f"{(None, Outer(None, Inner(3), False), None, 1)!r}\n"
+    assert "What it is:\n  --name" in CliRunner().invoke(shown, ["--help"]).output
 
 
-def test_a_group_inside_another_fills_its_field_and_keeps_its_place() -> None:
-    @click.command()
-    @click.option("--first")
-    @outer_options
-    @click.option("--last")
-    def command(first: str | None, it: Outer, last: str | None) -> None:
-        click.echo(repr((first, it, last)))
+def test_a_command_may_leave_fields_out_and_change_the_others() -> None:
+    @command()
+    def shown(*, it: Annotated[Outer, Taking("Of it", without=["inner"], not_with=["quiet"])],
+              quiet: Annotated[bool, Option("Say nothing.")]) -> None:  # fmt: skip
+        click.echo(f"{it.inner.size} {quiet}")
 
-    assert [each.name for each in command.params] == ["first", "name", "size", "loud", "last"]
-    shown = CliRunner().invoke(command, ["--size", "7", "--last", "x", "--loud"])
-    assert shown.output == f"{(None, Outer(None, Inner(7), True), 'x')!r}\n"
-    assert CliRunner().invoke(command, []).output == f"{(None, Outer(None, Inner(3), False), None)!r}\n"
+    assert [each.name for each in shown.params] == ["name", "loud", "quiet"]
+    assert "Of it:\n  --name" in CliRunner().invoke(shown, ["--help"]).output
+    assert CliRunner().invoke(shown, ["--quiet"]).output == "3 True\n"
+    assert "--name does nothing with --quiet" in CliRunner().invoke(shown, ["--quiet", "--name", "x"]).output
 
 
-def test_two_commands_share_a_group() -> None:
-    def command(it: Inner) -> None:
+def test_two_commands_share_a_dataclass() -> None:
+    def shown(*, it: Inner) -> None:
         click.echo(it.size)
 
-    one, other = (click.command()(inner_options(command)) for _ in range(2))
+    one, other = (command()(shown) for _ in range(2))
     assert [CliRunner().invoke(each, ["--size", "4"]).output for each in (one, other, one)] == ["4\n"] * 3
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [((), "Inner"), ((size, click.option("--other")), "other"), ((click.option("--sise"),), "sise")],
-)
-def test_options_that_are_not_the_fields_are_refused(options: tuple[Any, ...], named: str) -> None:
-    with pytest.raises(TypeError, match=named):
-        Group(Inner, *options)
-
-
-def test_a_command_without_a_parameter_for_the_group_is_refused() -> None:
-    def command(size: int) -> None:
-        """Take the value and not the object."""
-
-    with pytest.raises(TypeError, match="command needs one parameter of Inner"):
-        inner_options(command)
-
-
-def test_a_setting_reaches_an_option_in_a_group() -> None:
+def test_a_setting_reaches_an_option_in_a_dataclass() -> None:
     defaults: Mapping[str, Any] = {"size": 5}
 
-    @click.command(context_settings={"default_map": defaults})
-    @inner_options
-    def command(it: Inner) -> None:
+    @command(context_settings={"default_map": defaults})
+    def shown(*, it: Inner) -> None:
         click.echo(it.size)
 
-    assert CliRunner().invoke(command, []).output == "5\n"
+    assert CliRunner().invoke(shown, []).output == "5\n"

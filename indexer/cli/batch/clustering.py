@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_options
-from indexer.cli.batch.running import spread_options
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import A_PATH, Group, options
+from indexer.cli.batch.judging import judged_fields, tell_unverified
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH
 from indexer.cli.options.matching import show_rule
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.shared import JsonAsked
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchComparison, BatchSpread
 from indexer.library.options import ClusterOptions, MatchAsked
@@ -26,12 +24,9 @@ if TYPE_CHECKING:
 # This many inputs are named.
 _SHOWN = 5
 
-compared_options = Group(BatchComparison, verify_options)
 
-
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchClustered",
+@command(
+    "batch_outcomes:BatchClustered",
     short_help="Put sketched documents into clusters.",
     epilog="""
 \b
@@ -66,13 +61,12 @@ OUT/clustering.json keeps the figures, and neardup batch report shows them again
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@options(cluster_options, compared_options, spread_options, json_option)
 def cluster(
     *, folder: str,
     out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="OUT", required=True)],
     match: MatchAsked, clustering: ClusterOptions, comparison: BatchComparison, spread: BatchSpread,
     explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")],
-    json: bool,
+    json: JsonAsked,
 ) -> None:  # fmt: skip
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
     from indexer.library import batches

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.batch.running import running_options
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import JsonAsked
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchPassages, BatchRun
 from indexer.model.declared import Option
@@ -19,12 +17,8 @@ if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchPassagesCut
 
 
-cutting_options = Group(BatchPassages)
-
-
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchPassagesCut",
+@command(
+    "batch_outcomes:BatchPassagesCut",
     name="passages",
     short_help="Cut passages of other documents.",
     epilog="""
@@ -46,12 +40,11 @@ With --run-on spark each file is read and written by a task. This process compar
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
-@options(cutting_options, running_options, json_option)
 def passages_command(
     *, paths: tuple[str, ...],
     out: Annotated[str | None, Option("Write the documents without the passages to this folder, a new one.",
         kind="path", metavar="OUT")],
-    cutting: BatchPassages, running: BatchRun, json: bool,
+    cutting: BatchPassages, running: BatchRun, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Count, and with --out cut, the passages that documents repeat, except where they first stand."""
     from indexer.library import batches

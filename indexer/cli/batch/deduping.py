@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.batch.filtering import left_out_fields, not_compared, writing_options
-from indexer.cli.batch.judging import judged_fields, tell_unverified, verify_options
-from indexer.cli.batch.running import spread_options
-from indexer.cli.indexing import walk_options
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.clustering import cluster_options
-from indexer.cli.options.groups import Group, options, refuse_typed
-from indexer.cli.options.shared import StrictAsked, extraction_options, fingerprint_options, json_option
+from indexer.cli.batch.filtering import left_out_fields, not_compared
+from indexer.cli.batch.judging import judged_fields, tell_unverified
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import refuse_typed
+from indexer.cli.options.shared import JsonAsked, StrictAsked
 from indexer.cli.terminal.output import answer_json, fields, size
 from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchJudging, BatchOutput, BatchSpread, LatestAsked, TimeFieldAsked
@@ -43,12 +40,8 @@ class DedupeOptions:
     spread: BatchSpread = BatchSpread()
 
 
-judging_options = Group(DedupeOptions, writing_options, verify_options, spread_options)
-
-
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchDeduped",
+@command(
+    "batch_outcomes:BatchDeduped",
     short_help="Write files without their near-duplicates.",
     epilog="""
 \b
@@ -76,10 +69,9 @@ it for the next run.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
-@options(judging_options, cluster_options, walk_options, fingerprint_options, extraction_options, json_option)
 def dedupe(
     *, paths: tuple[str, ...], judging: DedupeOptions, match: MatchAsked, clustering: ClusterOptions, walk: Walk,
-    making: Fingerprinting, extraction: Extraction, json: bool,
+    making: Fingerprinting, extraction: Extraction, json: JsonAsked,
 ) -> int:  # fmt: skip
     """Write the documents of files and folders without their near-duplicates."""
     from indexer.library import batches

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from indexer.cli.batch.cutting import cut_fields
-from indexer.cli.batch.running import running_options
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import Taking
+from indexer.cli.options.shared import JsonAsked
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.library.batch_options import BatchOutput, BatchPassages, BatchRun
 from indexer.model.declared import Option
@@ -19,8 +18,6 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchDeduped, BatchFiltered
-
-writing_options = Group(BatchOutput, title="What is written")
 
 
 def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) -> list[tuple[str, str]]:
@@ -41,15 +38,11 @@ class Keeping:
     passages: Annotated[Literal["report", "cut"] | None, Option("Count how much of the kept documents repeats passages "
         "of each other, or cut these too, as neardup batch passages does, from Parquet, JSON lines and --texts.",
         not_with=["tag"])] = None  # fmt: skip
-    cutting: BatchPassages = BatchPassages()
+    cutting: Annotated[BatchPassages, Taking(goes_with=["passages"])] = BatchPassages()
 
 
-keeping_options = Group(Keeping, Group(BatchPassages, goes_with=["passages"]))
-
-
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchFiltered",
+@command(
+    "batch_outcomes:BatchFiltered",
     name="filter",
     short_help="Write the documents to keep.",
     epilog="""
@@ -78,12 +71,11 @@ written, and the file with the missing copy is named.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
-@options(writing_options, keeping_options, running_options, json_option)
 def filter_command(
     *, paths: tuple[str, ...],
     clusters: Annotated[str, Option("The folder that neardup batch cluster wrote.", kind="path", metavar="DIR",
         required=True)],
-    writing: BatchOutput, keeping: Keeping, running: BatchRun, json: bool,
+    writing: BatchOutput, keeping: Keeping, running: BatchRun, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.library import batches

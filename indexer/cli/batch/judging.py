@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from indexer.cli.options.groups import Group
-from indexer.cli.options.shared import remove_option
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import say
-from indexer.library.batch_options import BatchJudging
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchClustered, BatchDeduped
-
-verify_options = Group(
-    BatchJudging, remove_option("Remove", not_with=["unverified", "verify=sketch"]), title="What is removed"
-)
 
 
 def tell_unverified(done: BatchClustered | BatchDeduped) -> None:

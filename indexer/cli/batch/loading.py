@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import A_PATH, Group, options, typed
-from indexer.cli.options.shared import RunOutput, refresh_option, store_option, talk_options
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH, typed
+from indexer.cli.options.shared import RefreshAsked, RunOutput, StoreAsked
 from indexer.cli.terminal.output import answer_json, fields, say
 from indexer.library.batch_options import BatchLoading
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchLoaded
-    from indexer.model.times import Refresh
-
-loading_options = Group(BatchLoading)
 
 
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchLoaded",
+@command(
+    "batch_outcomes:BatchLoaded",
     short_help="Put sketches and clusters into a store.",
     epilog="""
 \b
@@ -43,8 +39,9 @@ compared with the new ones; neardup cluster does that.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@options(store_option, loading_options, refresh_option, talk_options)
-def load(*, folder: str, store: str, loading: BatchLoading, refresh: Refresh, talk: RunOutput) -> int:
+def load(
+    *, folder: str, store: StoreAsked, loading: BatchLoading, refresh: RefreshAsked = "wait", talk: RunOutput
+) -> int:
     """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
     from indexer.library import batches
 

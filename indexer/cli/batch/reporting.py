@@ -7,17 +7,16 @@ from typing import Any
 import click
 
 from indexer.cli.batch.clustering import show_clusters
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import A_PATH, options
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.answers import command
+from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.shared import JsonAsked
 from indexer.cli.terminal.output import answer_json, table
 from indexer.model.declared import as_json
 from indexer.text.counts import counted
 
 
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchFigures",
+@command(
+    "batch_outcomes:BatchFigures",
     short_help="Show the clusters of a batch.",
     epilog="""
 \b
@@ -32,8 +31,7 @@ comparisons.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
-@options(json_option)
-def report(*, folder: str, json: bool) -> None:
+def report(*, folder: str, json: JsonAsked) -> None:
     """Show the figures of a batch's clusters, and what was largest and took most."""
     from indexer.library import batches
 

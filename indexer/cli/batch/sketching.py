@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from indexer.cli.batch.clustering import inputs_named
-from indexer.cli.batch.running import running_options
-from indexer.cli.indexing import walk_options
-from indexer.cli.options.answers import Answering
-from indexer.cli.options.groups import Group, options
-from indexer.cli.options.shared import RunOutput, StrictAsked, extraction_options, fingerprint_options, talk_options
+from indexer.cli.options.answers import command
+from indexer.cli.options.shared import RunOutput, StrictAsked
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchRun, TimeFieldAsked
@@ -52,12 +49,8 @@ class SketchOptions:
     strict: StrictAsked = False
 
 
-batch_options = Group(SketchOptions)
-
-
-@click.command(
-    cls=Answering,
-    answers="batch_outcomes:BatchSketched",
+@command(
+    "batch_outcomes:BatchSketched",
     short_help="Write sketches of documents to files.",
     epilog="""
 \b
@@ -78,7 +71,6 @@ If files of a named folder or pattern are gone, their sketches are removed. Inpu
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
-@options(batch_options, walk_options, fingerprint_options, extraction_options, running_options, talk_options)
 def sketch(
     *, paths: tuple[str, ...], batch: SketchOptions, walk: Walk, making: Fingerprinting, extraction: Extraction,
     running: BatchRun, talk: RunOutput,

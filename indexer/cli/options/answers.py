@@ -1,19 +1,24 @@
-"""Commands that list the members of their answer in the help."""
+"""Commands with options declared in their signature, that list the members of their answer in the help."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
 
-from indexer.cli.options.groups import Titled
+from indexer.cli.options.groups import with_options
 from indexer.model import declared
 
 
-class Answering(Titled):
-    """A command with the answer `answers`: a class of `indexer.library.records`, or MODULE:CLASS.
+def command(answers: str = "", **attributes: Any) -> Callable[[Callable[..., object]], Answering]:
+    """A decorator that makes a command; the attributes are those of `Answering`, and of click's commands."""
+    return lambda function: click.command(cls=Answering, answers=answers, **attributes)(with_options(function))
+
+
+class Answering(click.Command):
+    """A command with the answer `answers`: a class of `indexer.library.records`, or MODULE:CLASS, empty for none.
 
     With `--json` it prints one object, or one a line if `many`; `others` are the classes of its other answers by their
     headings. `heading` is for an answer in another form than JSON.
@@ -25,10 +30,19 @@ class Answering(Titled):
     ) -> None:  # fmt: skip
         super().__init__(*arguments, **attributes)
         usual = "With --json " + ("one object per line" if many else "one object")
-        self._forms = {heading or usual: answers, **(others or {})}
+        self._forms = {heading or usual: answers, **(others or {})} if answers else {}
 
     def results(self) -> list[tuple[str, type]]:
         return [(heading, _class(name)) for heading, name in self._forms.items()]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        titled: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
+                titled.setdefault(vars(parameter).get("heading") or "Options", []).append(record)
+        for title, records in titled.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_epilog(ctx, formatter)

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from indexer.cli.options.groups import refuse_typed, typed
-from indexer.cli.options.shared import column_options, extraction_options
+from indexer.cli.options.groups import of_dataclass, refuse_typed, typed
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import NotFoundError, UsageError
 from indexer.library.asking import is_id
+from indexer.library.options import Extraction, NamedColumns
 from indexer.model.paths import printable_path, store_file
 
 
@@ -25,7 +25,7 @@ def require_some_stored(names: Sequence[str]) -> None:
 
 def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_id) -> None:
     if names and all(map(is_none, names)):
-        asked = [str(each.name) for each in (*extraction_options.parameters, *column_options.parameters)]
+        asked = [str(each.name) for kind in (Extraction, NamedColumns) for each in of_dataclass(kind).parameters]
         shown = ", ".join(map(printable_path, names))
         refuse_typed(asked, f"says how files are read, and there is no file of this name: {shown}")
 

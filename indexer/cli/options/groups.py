@@ -1,4 +1,4 @@
-"""Groups of options, given to a command as one frozen dataclass."""
+"""Options of commands, declared in signatures and in frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -33,7 +33,6 @@ _DAY = 86_400
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 Returned = TypeVar("Returned")
-Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
 
 class Size(_BytesType):
@@ -78,97 +77,73 @@ KINDS: dict[str, click.ParamType[Any]] = {
 """The types of click by their names in declarations."""
 
 
-class Group:
-    """A decorator that adds options to a command, and gives it their values as one object of a dataclass.
+class Taking(NamedTuple):
+    """A choice among the options of a dataclass, beside it in the signature of a command.
 
-    The object is the parameter annotated with the dataclass. Each field is an option declared beside its type
-    (`neardup.model.declared.Option`), or filled by one of `options`: an option of its name, or the group of its
-    dataclass. Fields `without` an option keep their defaults. Declared options also go with `goes_with`, and not with
-    `not_with`. The help lists the options under the `title`, and groups with a title of their own separately. Raises
-    TypeError for a missing parameter or field, and for a field without an option.
+    Fields `without` an option keep their defaults. The options also go with `goes_with`, and not with `not_with`. The
+    help lists them under `heading`, by default that of the dataclass.
     """
 
-    def __init__(
-        self, kind: type, *options: Decorator, title: str = "", without: Sequence[str] = (),
-        goes_with: Sequence[str] = (), not_with: Sequence[str] = (),
-    ) -> None:  # fmt: skip
-        def made(**values: object) -> object:
-            return kind(**values)
-
-        members = dataclasses.fields(kind)
-        made.__annotations__ = {member.name: member.type for member in members}
-        self.kind = kind
-        hints = {name: each for base in reversed(kind.__mro__) for name, each in _declared_hints(base).items()}
-        defaults = {each.name: _default(each) for each in members}
-        declared = {
-            name: _option(name, hint, defaults[name], goes_with, not_with)
-            for name, hint in hints.items()
-            if name not in without
-        }
-        # click adds each parameter at the end, the first one last.
-        self._made = _with_options(made, declared, options)
-        self.parameters: tuple[click.Parameter, ...] = tuple(reversed(getattr(self._made, "__click_params__", [])))
-        for parameter in self.parameters if title else ():
-            vars(parameter).setdefault("title", title)
-        self._require_complete(made.__annotations__)
-
-    def made(self, values: Mapping[str, object]) -> object:
-        return self._made(**values)
-
-    def __call__(self, command: Callable[..., Returned]) -> Callable[..., Returned]:
-        place = self.place(command)
-        names = [str(parameter.name) for parameter in self.parameters]
-
-        @functools.wraps(command)
-        def wrapped(*arguments: object, **given: object) -> Returned:
-            own = {name: given.pop(name) for name in names}
-            return command(*arguments, **{place: self.made(own)}, **given)
-
-        added = [*getattr(command, "__click_params__", []), *reversed(self.parameters)]
-        vars(wrapped)["__click_params__"] = added
-        return wrapped
-
-    def place(self, command: Callable[..., object]) -> str:
-        # Annotations are not evaluated, so that what they name need not be imported.
-        names = [name for name, kind in command.__annotations__.items() if kind == self.kind.__name__]
-        if len(names) != 1:
-            raise TypeError(f"{command.__name__} needs one parameter of {self.kind.__name__}")
-        return names[0]
-
-    def _require_complete(self, fields: Mapping[str, object]) -> None:
-        try:
-            self.made({str(parameter.name): None for parameter in self.parameters})
-        except TypeError as error:
-            named = ", ".join(fields)
-            raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None
+    heading: str = ""
+    without: Sequence[str] = ()
+    goes_with: Sequence[str] = ()
+    not_with: Sequence[str] = ()
 
 
-def options(*brought: Decorator) -> Decorator:
-    """A decorator for a command with its options in the order of its parameters.
+_WHOLE = Taking()
 
-    Each is declared beside the type of its parameter, or is one of the `brought` options and groups.
+
+class DeclaredOptions:
+    """The options declared beside the types of a command's parameters, or of the fields of a dataclass, in order.
+
+    A declaration is an `Option`, or a function that makes an option for a name. A dataclass of options brings its own,
+    and is made of their values.
     """
 
-    def decorated(command: Callable[..., object]) -> Callable[..., object]:
-        given = inspect.signature(command).parameters
-        declared = {
-            name: _option(name, hint, None if given[name].default is inspect.Parameter.empty else given[name].default)
-            for name, hint in _declared_hints(command).items()
-        }
-        return _with_options(command, declared, brought)
+    def __init__(self, thing: Any, defaults: Mapping[str, object], part: Taking = _WHOLE) -> None:
+        self._kinds: dict[str, tuple[Any, DeclaredOptions]] = {}
+        self.parameters: list[click.Option] = []
+        for name, hint in _hints(thing).items():
+            kind, said = (hint.__origin__, hint.__metadata__[0]) if hasattr(hint, "__metadata__") else (hint, None)
+            if name in part.without:
+                continue
+            if dataclasses.is_dataclass(kind):
+                inner = of_dataclass(kind, said or _WHOLE)
+                self._kinds[name] = kind, inner
+                self.parameters += inner.parameters
+            else:
+                self.parameters.append(
+                    said(name) if callable(said) else _option(name, kind, said, defaults[name], part)
+                )
+        for parameter in self.parameters:
+            vars(parameter).setdefault("heading", part.heading or getattr(thing, "heading", ""))
 
-    return decorated
+    def taken(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The values of the parameters or fields, out of those of all options."""
+        for name, (kind, inner) in self._kinds.items():
+            given[name] = kind(**inner.taken({str(each.name): given.pop(str(each.name)) for each in inner.parameters}))
+        return given
 
 
-class Titled(click.Command):
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        titled: dict[str, list[tuple[str, str]]] = {"Options": []}
-        for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)):
-                titled.setdefault(vars(parameter).get("title", "Options"), []).append(record)
-        for title, records in titled.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
+def of_dataclass(kind: Any, part: Taking = _WHOLE) -> DeclaredOptions:
+    return DeclaredOptions(kind, {each.name: _default(each) for each in dataclasses.fields(kind)}, part)
+
+
+def with_options(function: Callable[..., Returned]) -> Callable[..., Returned]:
+    """The function of a command, with its options behind its arguments."""
+    given = inspect.signature(function).parameters
+    empty = inspect.Parameter.empty
+    declared = DeclaredOptions(
+        function, {name: None if each.default is empty else each.default for name, each in given.items()}
+    )
+
+    @functools.wraps(function)
+    def called(**values: Any) -> Returned:
+        return function(**declared.taken(values))
+
+    # click takes the last one first.
+    vars(called)["__click_params__"] = [*reversed(declared.parameters), *getattr(function, "__click_params__", ())]
+    return called
 
 
 class Related(click.Option):
@@ -225,32 +200,21 @@ class Related(click.Option):
         return value, source
 
 
-def _with_options(
-    command: Callable[..., object], declared: Mapping[str, Decorator], brought: Sequence[Decorator]
-) -> Callable[..., object]:
-    """The command with its options in the order of its annotations; others come first."""
-    chosen = dict(declared)
-    for option in brought:
-        if isinstance(option, Group):
-            chosen[option.place(command)] = option
-        else:
-            [parameter] = vars(option(lambda: None))["__click_params__"]
-            chosen[str(parameter.name)] = option
-    ordered = sorted(chosen, key=[*reversed(command.__annotations__), *chosen].index)
-    return functools.reduce(lambda made, name: chosen[name](made), ordered, command)
-
-
-def _declared_hints(thing: Any) -> dict[str, Any]:
-    names, found = vars(sys.modules[thing.__module__]), dict[str, Any]()
-    for name, annotation in inspect.get_annotations(thing).items():
-        try:
-            alone = types.SimpleNamespace(__annotations__={name: annotation})
-            found |= typing.get_type_hints(alone, names, include_extras=True)
-        except NameError:
-            # What is no option may name a type that is imported for type checkers alone.
-            if str(annotation).startswith("Annotated["):
-                raise
-    return {name: hint for name, hint in found.items() if typing.get_origin(hint) is typing.Annotated}
+def _hints(thing: Any) -> dict[str, Any]:
+    """The hints of options and of dataclasses of options, those of a base class first."""
+    found = dict[str, Any]()
+    for each in reversed(getattr(thing, "__mro__", (thing,))):
+        names = vars(sys.modules[each.__module__])
+        for name, annotation in inspect.get_annotations(each).items():
+            try:
+                alone = types.SimpleNamespace(__annotations__={name: annotation})
+                found |= typing.get_type_hints(alone, names, include_extras=True)
+            except NameError:
+                # What is no option may name a type that is imported for type checkers alone.
+                if str(annotation).startswith("Annotated["):
+                    raise
+    kinds = (typing.get_origin(hint) is typing.Annotated or dataclasses.is_dataclass(hint) for hint in found.values())
+    return {name: hint for (name, hint), taken in zip(found.items(), kinds, strict=True) if taken}
 
 
 def _default(member: dataclasses.Field[Any]) -> object:
@@ -259,10 +223,8 @@ def _default(member: dataclasses.Field[Any]) -> object:
     return None if member.default is dataclasses.MISSING else member.default
 
 
-def _option(
-    name: str, hint: Any, default: object, goes_with: Sequence[str] = (), not_with: Sequence[str] = ()
-) -> Decorator:
-    said, plain, flag = hint.__metadata__[0], hint.__origin__, name.replace("_", "-")
+def _option(name: str, plain: Any, said: Any, default: object, part: Taking) -> Related:
+    flag = name.replace("_", "-")
     on_or_off = plain == bool | None
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
         # In Python a list in a text may also be a tuple.
@@ -283,10 +245,10 @@ def _option(
     if default not in (None, ()) and default is not False:
         attributes |= {"default": getattr(attributes.get("type"), "shown", lambda it: it)(default)}
         attributes["show_default"] = default != ""
-    return click.option(
-        *(said.names or [f"--{flag}"]), name, cls=Related, help=said.help,
-        goes_with=[*said.goes_with, *goes_with], not_with=[*said.not_with, *not_with], in_engine=said.in_engine,
-        setting=said.setting, allow_from_autoenv=not said.typed, required=said.required, **attributes,
+    return Related(
+        [*(said.names or [f"--{flag}"]), name], help=said.help, goes_with=[*said.goes_with, *part.goes_with],
+        not_with=[*said.not_with, *part.not_with], in_engine=said.in_engine, setting=said.setting,
+        allow_from_autoenv=not said.typed, required=said.required, **attributes,
     )  # fmt: skip
 
 

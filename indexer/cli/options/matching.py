@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from indexer.cli.options.groups import Group
 from indexer.cli.terminal.output import say
 from indexer.library.options import RuleRequest
 from indexer.model.declared import Option
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 class Matching(RuleRequest):
     """The options of the match rule; `explain` asks for it in words."""
 
+    heading = "What counts as near"
+
     explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")] = False
-
-
-match_options = Group(Matching, title="What counts as near")
 
 
 def show_rule(rule: MatchRule) -> None:

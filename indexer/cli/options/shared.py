@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
@@ -11,29 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
 import click
 
 from indexer.cli.config import DEFAULT_STORE
-from indexer.cli.options.groups import A_PATH, KINDS, Decorator, Group, Related
+from indexer.cli.options.groups import A_PATH, KINDS, Related
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
-from indexer.library.options import (
-    AUTO,
-    COPIES,
-    REMOVABLE,
-    Extraction,
-    Fingerprinting,
-    Format,
-    NamedColumns,
-    NamedFields,
-    WorkerLimits,
-    require_format,
-)
+from indexer.library.options import AUTO, Format, require_format
 from indexer.model.declared import Option
+from indexer.model.times import Refresh
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
     from indexer.library.opening import Follow
-    from indexer.model.times import Refresh
 
     _FormatType = click.Choice[str]
 else:
@@ -52,28 +41,14 @@ class FormatChoice(_FormatType):
 
 
 StrictAsked = Annotated[bool, Option("End with exit code 6 if any document failed.")]
-limit_options = Group(WorkerLimits)
-
+JsonAsked = Annotated[bool, Option("Answer in JSON.")]
+RefreshAsked = Annotated[Refresh, Option("In a search engine, when written documents can be found: when the command "
+    "ends (wait), also after each batch (true), or when the index refreshes itself (none).",
+    in_engine=True)]  # fmt: skip
+FilterAsked = Annotated[str | None, Option("Only documents for this query in the engine's query string syntax, as "
+    "'lang:en AND year:2024'.", metavar="QUERY")]  # fmt: skip
 
 KINDS["format"] = FormatChoice((AUTO, *get_args(Format)))
-extraction_options = Group(Extraction, limit_options, title="How documents are read")
-
-fingerprint_options = Group(Fingerprinting, title="Fingerprints")
-column_options = Group(NamedColumns, title="Fields of lines and rows")
-field_options = Group(NamedFields, column_options, title="Texts that are read again")
-
-
-def remove_option(verb: str, **related: Any) -> Decorator:
-    """`--remove`, whose help begins with `verb`; `related` are the attributes of `Related`."""
-    return click.option(
-        "--remove",
-        cls=Related,
-        metavar="RELATION,...",
-        allow_from_autoenv=False,
-        help=f"{verb} documents with one of these relations to a document that stays: "
-        f"{', '.join(REMOVABLE)}; edited only if it says less.  [default: {','.join(COPIES)}]",
-        **related,
-    )
 
 
 def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
@@ -91,49 +66,22 @@ class _StoreOption(Related):
         return extra
 
 
-def store_option_unless(*others: str) -> Decorator:
-    return click.option(
-        "--store",
-        cls=_StoreOption,
-        not_with=others,
-        type=A_PATH,
-        metavar="FILE|URL",
-        default=DEFAULT_STORE,
-        envvar="NEARDUP_STORE",
-        show_default=True,
-        show_envvar=True,
+def store_unless(*others: str) -> Callable[[str], click.Option]:
+    return lambda name: _StoreOption(
+        ["--store", name], not_with=others, type=A_PATH, metavar="FILE|URL", default=DEFAULT_STORE,
+        envvar="NEARDUP_STORE", show_default=True, show_envvar=True, callback=_noted,
         help="The store: a file, or an index as https://host:9200/INDEX.",
-        callback=_noted,
-    )
+    )  # fmt: skip
 
 
-store_option = store_option_unless()
+def index_store(says: str) -> Callable[[str], click.Option]:
+    return lambda name: click.Option(
+        ["--store", name], metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted,
+        help=says,
+    )  # fmt: skip
 
 
-def index_option(says: str) -> Decorator:
-    return click.option(
-        "--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted, help=says
-    )
-
-
-refresh_option = click.option(
-    "--refresh",
-    cls=Related,
-    in_engine=True,
-    type=click.Choice(["wait", "none", "true"]),
-    default="wait",
-    show_default=True,
-    help="In a search engine, when written documents can be found: when the command ends (wait), also after each "
-    "batch (true), or when the index refreshes itself (none).",
-)
-
-filter_option = click.option(
-    "--filter",
-    metavar="QUERY",
-    help="Only documents for this query in the engine's query string syntax, as 'lang:en AND year:2024'.",
-)
-
-json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
+StoreAsked = Annotated[str, store_unless()]
 
 
 class _FailureCounts(Protocol):
@@ -153,7 +101,7 @@ class RunOutput:
     """
 
     quiet: Annotated[bool, Option("Print no progress and no summary, only failures.", names=["-q", "--quiet"])] = False
-    json: bool = False
+    json: JsonAsked = False
 
     @property
     def progress(self) -> bool:
@@ -175,9 +123,6 @@ class RunOutput:
             text = f"{summary.failures:,} failed ({summary.reasons}); {lists}"
             say(text, level="warning", failed=dict(summary.failed))
         return True
-
-
-talk_options = Group(RunOutput, json_option)
 
 
 def opened_collection(
