@@ -6,7 +6,7 @@ import os
 
 import click
 
-from indexer.cli.batch import clustering, cutting, deduping, filtering, loading, reporting, sketching
+from indexer.cli.batch import clusters, documents
 
 
 @click.group(
@@ -31,8 +31,7 @@ def batch() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
-PARTS = (deduping, sketching, clustering, filtering, cutting, reporting, loading)
-for command in (command for part in PARTS for command in part.COMMANDS):
+for command in (*clusters.COMMANDS, *documents.COMMANDS):
     batch.add_command(command)
 
 COMMANDS = (batch,)

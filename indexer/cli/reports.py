@@ -1,22 +1,99 @@
-"""`neardup evaluate`."""
+"""`neardup report` and `neardup evaluate`."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from indexer.cli.options.answers import command
 from indexer.cli.options.groups import A_PATH, refuse_typed
-from indexer.cli.options.shared import JsonAsked, opened_collection, store_unless
-from indexer.cli.terminal.output import answer, answer_json, say, table
-from indexer.library.options import Extraction, JobsAsked, NamedFields
+from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection, store_unless
+from indexer.cli.terminal.output import answer, answer_json, say, size, table
+from indexer.library.options import Extraction, JobsAsked, NamedFields, ReportFormat
 from indexer.model.declared import Option
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.judgments import JudgedShare
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """The limits of a report, and the field to count by over time."""
+
+    heading = "What is shown"
+
+    clusters: Annotated[int, Option("Show the N largest clusters.", least=0, most=10_000)] = 1000
+    members: Annotated[int, Option("Show this many members of each cluster.", least=1, most=1000,
+        goes_with=["format=html", "format=json"])] = 10  # fmt: skip
+    pairs: Annotated[int, Option("Show this many differences of two texts, from the least similar of the clusters.",
+        least=0, most=200, goes_with=["format=html"])] = 25  # fmt: skip
+    passages: Annotated[int, Option("Show the N passages common to most documents, and who copies from whom. Reads all "
+        "documents again.", least=0, most=1000, goes_with=["format=html"])] = 0  # fmt: skip
+    sample: Annotated[int, Option("Offer a random sample of N removable documents, to be judged. evaluate needs 60 "
+        "judgments.", least=0, most=400, goes_with=["format=html"])] = 60  # fmt: skip
+    time_field: Annotated[str, Option("The field with the date for counts over time, in the metadata or the documents "
+        "of an index.  [default: as in the last clustering, or the date of the document, its mail or its file, or else "
+        "the time of indexing]", metavar="NAME")] = ""  # fmt: skip
+    link: Annotated[str, Option("The address of a document, with {id}, {source} or {FIELD}, a field of its index or "
+        "its metadata: 'https://example.org/{id}', or '{url}' for a field with the address.", metavar="TEMPLATE",
+        goes_with=["format=html"])] = ""  # fmt: skip
+
+
+@command(
+    "indexer.report.figures:ReportFigures",
+    heading="With --format json one object",
+    short_help="Report what is duplicated, as a page or in figures.",
+    epilog="""
+\b
+Examples:
+  neardup report -o report.html
+  neardup report --format json -o - | jq .could_go.documents
+  neardup report --link 'https://example.org/articles/{id}'
+  neardup report --format md --time-field published -o report.md
+
+Reports the clusters stored by "neardup cluster". The page is a single file and loads nothing from elsewhere. It shows
+how much is duplicated, by format, source and time, sizes of clusters, similarities, the largest clusters, clusters
+that are near for a menu or a licence, and for some documents the differences word by word, if their files are
+unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it leaves
+out. The other formats have the same figures without texts.
+
+In the page you can choose documents to keep, to drop and to call not the same, and save this for "neardup prune
+--decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
+documents are right.
+""",
+)
+def report(
+    *, store: StoreAsked,
+    output: Annotated[str | None, Option("The output file; - is standard output.  [default: report.html, or standard "
+        "output for the other formats]", names=["-o", "--output"], metavar="FILE")],
+    format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
+    showing: Showing,
+) -> None:  # fmt: skip
+    """Report how much of the store is duplicated, and where, as a page or in figures."""
+    place = output or ("report.html" if format == "html" else "-")
+    with opened_collection(store, read_only=True) as collection:
+        # The other formats show no texts.
+        texts = showing if format == "html" else replace(showing, pairs=0, passages=0, sample=0, link="")
+        made = collection.report(**asdict(texts))
+    if place == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(made.text(format).encode())
+        sys.stdout.buffer.flush()
+    else:
+        written = made.save(place, format)
+        shown = made.figures
+        say(
+            f"wrote {place}, {size(written)}; {made.repeating:,} of {counted(made.documents, 'document')} "
+            f"({shown.repeating.share:.1%}) repeat another one: {made.could_go:,} could go without loss, "
+            f"{shown.same_work.documents:,} same work in another format or frame, {shown.differ.documents:,} differ"
+        )
+    if unclustered := made.figures.unclustered:
+        say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
+
 
 _SAMPLE = 2000
 _OF_JUDGMENTS = {"judgments", "precision", "store", "json"}
@@ -164,4 +241,4 @@ def _cells(share: JudgedShare) -> tuple[str, ...]:
     return (share.of, f"{share.threshold:.3g}", *(f"{each:,}" for each in counts), *shown)
 
 
-COMMANDS = (evaluate,)
+COMMANDS = (report, evaluate)
