@@ -23,9 +23,8 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.core.text import hash_tokens
 from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import LEAN_RULE, MatchRule, TextVerification, parse_rule
-from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.model import SIMHASH_DOC, SIZE_CLASSES, Record, Ref, size_class
 from indexer.model.kinds import kind_named
-from indexer.model.records import SIZE_CLASSES, size_class
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme

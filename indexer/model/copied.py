@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from indexer.model.records import Ref
+from indexer.model import Ref
 
 
 @dataclass(frozen=True, slots=True)

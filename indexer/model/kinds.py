@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from indexer.errors import UsageError
-from indexer.model.records import DEFAULT_MIN_TOKENS
+from indexer.model import DEFAULT_MIN_TOKENS
 
 KindName = Literal["documents", "short", "scans", "pdfs"]
 KIND_NAMES: tuple[KindName, ...] = get_args(KindName)

@@ -19,10 +19,9 @@ from indexer.clustering.sampling import Sampler
 from indexer.ingest.failures import DUPLICATE
 from indexer.ingest.passed_over import PASSED_OVER, files_passed_over
 from indexer.matching.rule import MatchRule
-from indexer.model import Record, name_of
+from indexer.model import SIMHASH_DOC, Record, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN, origin_name, origin_parts
-from indexer.model.records import SIMHASH_DOC
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.relation import SAME_WORK, verdict_of
 from indexer.report.dates import date_of
