@@ -7,16 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from indexer.core.one_pass import Forms, MinhashForm, OneTextFeatures, TextFeatures
-from indexer.core.sketches import distinct, fast_minhash, pack
-from indexer.core.text import character_hashes, shingle_hashes, tokenise
+from indexer.core.sketches import fast_minhash, pack
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Parameter, SketchedTexts, Weights, checked_choice, checked_integer, sketch_text
-from indexer.schemes.minwise.bands import banding
-from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
+from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding
 
 KEEP, DROP = "keep", "drop"
 WORDS, LETTERS = "words", "letters"
@@ -76,17 +72,9 @@ class Minhash(MinwiseScheme):
         names = ("shingle", "values", "bands", "rows", "bits", "features" if self._letters else "numbers")
         return {name: getattr(self, name) for name in names}
 
-    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
-        if not self._letters:
-            return self.signature_of(shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
-        line = b"".join(tokenise(text, numbers=True).tokens)
-        spans = np.array([[0, len(line)]] if line else np.zeros((0, 2)), dtype=np.uintp)
-        return self.signature_of(character_hashes(Tokens(line, spans[:, 0].copy(), spans[:, 1].copy()), self.shingle))
-
-    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+    def signature(self, features: Hashes, weights: Weights | None = None) -> Signature | None:
         del weights
-        values = fast_minhash(features, self.values)
-        return None if values is None else (values, distinct(features).size)
+        return fast_minhash(features, self.values)
 
     def _packed(self, signature: Signature) -> bytes:
         # Values that are hashes already need no multiplier.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from indexer.core.sketches import MAX_ROWS, MAX_VALUES, distinct, minhash
+from indexer.core.sketches import MAX_ROWS, MAX_VALUES, minhash
 from indexer.core.text import shingle_hashes
 from indexer.errors import UsageError
+from indexer.model import Sketch
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
-from indexer.schemes.minwise.bands import MAX_BANDS
-from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
+from indexer.schemes.minwise import MAX_BANDS, MAX_SHINGLE, MinwiseScheme, Signature
 
 
 class Supershingles(MinwiseScheme):
@@ -40,18 +39,12 @@ class Supershingles(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        return {
-            "shingle": self.shingle,
-            "values": self.values,
-            "groups": self.bands,
-            "agreeing": self.agreeing,
-            "bits": self.bits,
-        }
+        own = {name: getattr(self, name) for name in ("shingle", "values", "agreeing", "bits")}
+        return own | {"groups": self.bands}
 
-    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
-        return self.signature_of(shingle_hashes(text, self.shingle))
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        return self.sketch_features(shingle_hashes(text, self.shingle))
 
-    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+    def signature(self, features: Hashes, weights: Weights | None = None) -> Signature | None:
         del weights
-        values = minhash(features, self.values)
-        return None if values is None else (values, distinct(features).size)
+        return minhash(features, self.values)

@@ -8,10 +8,9 @@ import numpy as np
 
 from indexer.core.sketches import weighted_minhash
 from indexer.core.text import shingle_hashes, token_hashes, without_marks
+from indexer.model import Sketch
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
-from indexer.schemes.minwise.bands import banding
-from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
+from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding
 
 
 class WeightedMinhash(MinwiseScheme):
@@ -45,11 +44,10 @@ class WeightedMinhash(MinwiseScheme):
     def parameters(self) -> Mapping[str, Parameter]:
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
 
-    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
+    def sketch(self, text: str | bytes) -> Sketch | None:
         hashes = token_hashes(without_marks(text)) if self.shingle == 1 else shingle_hashes(text, self.shingle)
-        return self.signature_of(hashes)
+        return self.sketch_features(hashes)
 
-    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+    def signature(self, features: Hashes, weights: Weights | None = None) -> Signature | None:
         terms, places = np.unique(features, return_inverse=True)
-        values = weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
-        return None if values is None else (values, terms.size)
+        return weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)

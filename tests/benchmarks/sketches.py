@@ -24,7 +24,7 @@ from indexer.core.text import text_digest
 from indexer.schemes import simhash
 from indexer.schemes.base import Scheme, sketch_texts
 from indexer.schemes.minhash import Minhash
-from indexer.schemes.minwise.packed import estimates, packed_bits
+from indexer.schemes.minwise import estimates, packed_bits
 from indexer.schemes.passages import Passages
 from indexer.schemes.simhash import SimhashDoc
 from tests.benchmarks import sketches_sets

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from indexer.core.sketches import band_keys, fast_minhash, fingerprint, simhash_keys
 from indexer.matching.measures.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
-from indexer.schemes.minwise.bands import banding_recall
+from indexer.schemes.minwise import banding_recall
 from tests.benchmarks.schemes import texts_of
 from tests.made_forms import invoices, logs, tables
 

@@ -23,9 +23,7 @@ from indexer.errors import UsageError
 from indexer.extract.markup.html import extract_html
 from indexer.matching.measures import exact
 from indexer.model.ragged import Ragged
-from indexer.schemes.minwise.bands import banding_recall, bands_for
-from indexer.schemes.minwise.packed import containment_error, containments, estimates, packed_bits, standard_error
-from indexer.schemes.minwise.scheme import MinwiseScheme
+from indexer.schemes.minwise import MinwiseScheme, banding_recall, bands_for, estimates, packed_bits
 from indexer.schemes.registry import scheme
 from indexer.schemes.testing import VOCABULARY, SchemeContract, document
 
@@ -80,6 +78,13 @@ def test_the_sketch_of_letters_is_that_of_the_runs_in_the_text(text: str) -> Non
 
 # Estimates are means of many draws: five of their standard errors are passed once in two million times.
 ERRORS = 5
+
+
+def standard_error(similarity: float, values: int, bits: int) -> float:
+    """The standard error of an estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b)."""
+    chance: float = 2.0**-bits
+    share = similarity + (1 - similarity) * chance
+    return math.sqrt(share * (1 - share) / values) / (1 - chance)
 
 
 @dataclass(frozen=True)
@@ -259,44 +264,6 @@ def test_many_sketches_are_compared_at_once() -> None:
         assert made.compare(Ragged.of_bytes(payloads), left, right).tolist() == expected.ravel().tolist()
         with pytest.raises(UsageError, match="a row of"):
             made.compare(Ragged.of_bytes([payload[1:] for payload in payloads]), left, right)
-
-
-@given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(0, 1), st.sampled_from([(1024, 1), (128, 8), (512, 2)]))
-def test_containment_is_told_only_where_its_error_is_small(
-    one: int, other: int, similarity: float, form: tuple[int, int]
-) -> None:
-    found = float(containments(similarity, one, other, *form))
-    possible = min(similarity, min(one, other) / max(one, other))
-    small = float(containment_error(possible, one, other, *form)) < 0.05
-    assert math.isnan(found) != small
-    if small:
-        shared = possible / (1 + possible) * (one + other)
-        assert 0 <= found <= 1
-        assert found == pytest.approx(min(1, shared / min(one, other)))
-
-
-def test_the_error_of_a_containment_is_that_of_estimates() -> None:
-    draw, pairs, sizes, shared = np.random.default_rng(5), 300, (400, 700), 350
-    exactly = shared / (sum(sizes) - shared)
-    estimated = []
-    for _ in range(pairs):
-        sides = pair(draw, shared, sizes[0] - shared, sizes[1] - shared)
-        left, right = (pack(WAYS[0].signature(side, 1024), 1) for side in sides)
-        estimated.append(float(containments(estimates(left, [right], 1024, 1)[0], *sizes, 1024, 1)))
-    error = float(containment_error(exactly, *sizes, 1024, 1))
-    assert error < 0.05
-    assert abs(np.mean(estimated) - shared / 400) <= ERRORS * error / math.sqrt(pairs)
-    assert 0.5 <= np.std(estimated) / error <= 1.2
-
-
-def test_a_page_in_a_book_is_not_told_from_one_that_is_not() -> None:
-    made = scheme("minhash")
-    assert isinstance(made, MinwiseScheme)
-    page, book = made.sketch(document(1, 300)), made.sketch(document(1, 9000))
-    assert page
-    assert book
-    assert np.isnan(made.containments(page, [book])).all()
-    assert made.containments(page, [page]).tolist() == [1.0]
 
 
 def test_real_pages_that_share_most_of_their_text_are_found(shared_data: Path) -> None:

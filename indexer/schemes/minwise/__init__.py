@@ -1,1 +1,0 @@
-"""The common parts of the schemes of minimum-wise samples."""

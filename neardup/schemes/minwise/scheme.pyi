@@ -1,1 +1,0 @@
-from indexer.schemes.minwise.scheme import *
