@@ -177,6 +177,14 @@ def sorted_distinct(numbers: NDArray[_Integer]) -> NDArray[_Integer]:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
 
 
+def among(numbers: NDArray[_Integer], rising: NDArray[_Integer]) -> NDArray[np.bool_]:
+    """True for each integer among some others in ascending order: shape (n,)."""
+    if not rising.size:
+        return np.zeros(numbers.size, dtype=np.bool_)
+    places = np.minimum(np.searchsorted(rising, numbers), rising.size - 1)
+    return np.asarray(rising[places] == numbers, dtype=np.bool_)
+
+
 def winnowed(hashes: ArrayLike, window: int) -> NDArray[np.uint64]:
     """The least of every `window` (1 on) hashes in a row, in order: uint64 of shape (n,) to (m,), m at most n.
 

@@ -9,15 +9,16 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import among
 from indexer.core.text import hash_tokens
 from indexer.errors import UsageError
 from indexer.model import Sketch
-from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
+from indexer.schemes.base import Parameter, Plan, Scheme, checked_integer, checked_share, require_bytes
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
 from indexer.text.corpus import Corpus, resource_name
 from indexer.text.counts import counted
-from indexer.text.features import among, recipe
+from indexer.text.features import recipe
 
 DIGEST_BYTES = 8
 KEY_BITS = 48
@@ -51,21 +52,19 @@ class IMatch(Scheme):
         **tokens: object,
     ) -> None:
         self.recipe = recipe(**tokens)
-        self.low, self.high = _share("low", low), _share("high", high)
+        self.low, self.high = checked_share(self.family, "low", low), checked_share(self.family, "high", high)
         if self.low >= self.high:
             raise UsageError(f"low={low}: must be below high={high}")
-        self.drop = _share("drop", drop)
+        self.drop = checked_share(self.family, "drop", drop)
         if not 0 < self.drop < 1:
             raise UsageError(f"drop={drop}: a number between 0 and 1")
-        if type(sublexicons) is not int or not 0 <= sublexicons <= MAX_SUBLEXICONS:
-            raise UsageError(f"sublexicons={sublexicons}: a whole number from 0 to {MAX_SUBLEXICONS}")
-        self.sublexicons = sublexicons
+        self.sublexicons = checked_integer(self.family, "sublexicons", sublexicons, 0, MAX_SUBLEXICONS)
         self.corpus = require_corpus(corpus, self.recipe)
         frequencies = self.corpus.frequencies
         idf = np.log(self.corpus.documents / frequencies) / max(np.log(self.corpus.documents), 1e-300)
         self.lexicon = self.corpus.hashes[(idf >= self.low) & (idf <= self.high)]
-        self.layout = KeyLayout(sublexicons + 1, KEY_BITS)
-        self.default_similarity = 1 / (sublexicons + 1)
+        self.layout = KeyLayout(self.sublexicons + 1, KEY_BITS)
+        self.default_similarity = 1 / self.layout.tables
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:
@@ -122,9 +121,3 @@ class IMatch(Scheme):
 
 def _digest(lines: bytes) -> bytes:
     return hashlib.sha1(lines, usedforsecurity=False).digest()[:DIGEST_BYTES] if lines else bytes(DIGEST_BYTES)
-
-
-def _share(name: str, value: object) -> float:
-    if type(value) not in (int, float) or not 0 <= float(str(value)) <= 1:
-        raise UsageError(f"{name}={value}: a number from 0 to 1")
-    return float(str(value))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.hamming import hamming_distances
 from indexer.core.hamming_index import HammingIndex
 from indexer.core.one_pass import Forms, OneTextFeatures, TextFeatures
 from indexer.core.pairs import iter_pairs
@@ -31,13 +31,12 @@ from indexer.schemes.base import (
     Weights,
     require_bytes,
 )
-from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes, simhash_keys
+from indexer.schemes.keys import blocks, simhash64
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
 from indexer.text.counts import counted
 
 _ASKED_AT_ONCE = 4096
 _FEW = 4
-# By the number of bits that differ.
-_SIMILARITIES = 1.0 - np.arange(65) / 64.0
 
 SCHEME = SIMHASH_DOC
 
@@ -65,27 +64,95 @@ def bits_allowed(width: int, similarity: float) -> int:
     return math.floor(width * (1 - similarity) + 1e-9)
 
 
-def bits_written(text: str, family: str, width: int) -> float:
-    """The similarity of a threshold in bits ("3bits") or as a share. Raises UsageError for anything else."""
-    matched = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
-    if matched and int(matched[1]) <= width:
-        return 1 - int(matched[1]) / width
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise UsageError(f"{family}@{text}: the threshold is a number of bits from 0bits to {width}bits, or a share")
-    return 1 - bits_allowed(width, share) / width
+class BitScheme(Scheme):
+    """A scheme of `bits` bits: how many of them differ says how similar two texts are."""
+
+    unit = "bits"
+    bits: int
+
+    @property
+    def _size(self) -> int:
+        return self.bits // 8
+
+    def _words(self, payloads: Ragged) -> npt.NDArray[Any]:
+        # In whatever order the bytes are read, the bits that differ are as many.
+        return payloads.matrix(self._size).view(f"u{min(self._size, 8)}")
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        require_bytes(self, (payload, *others), self._size)
+        return self.compare_one(payload, Ragged.of_bytes(others))
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        words = self._words(payloads)
+        return self._similar(words[left], words[right])
+
+    def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
+        require_bytes(self, (payload,), self._size)
+        words = self._words(payloads)
+        return self._similar(words, np.frombuffer(payload, dtype=words.dtype))
+
+    def _similar(self, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Similarities:
+        differing = (np.bitwise_count(column).astype(np.int64) for column in (one ^ other).T)
+        return np.asarray(1.0 - sum(differing) / self.bits, dtype=np.float64)
+
+    def plan(self, similarity: float) -> Plan:
+        distance = self._distance(similarity)
+        count = len(simhash64.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
+        asks = f"asks for {counted(count, 'key')} of {self.layout.describe()}"
+        return Plan(similarity, count, 1, 1.0, True, f"{asks}; misses no pair within {distance} of {self.bits} bits.")
+
+    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
+        distance = self._distance(similarity)
+        require_bytes(self, (sketch.payload,), self._size)
+        if self.bits == 64:
+            return simhash64.probes(int.from_bytes(sketch.payload, "big"), distance)
+        return blocks.probes(sketch.payload, distance)
+
+    def least(self, text: str) -> float:
+        """The similarity of a number of bits ("3bits"), or of a share s, with floor(bits (1 - s)) bits.
+
+        Raises UsageError for anything else.
+        """
+        matched = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
+        if matched and int(matched[1]) <= self.bits:
+            return 1 - int(matched[1]) / self.bits
+        try:
+            share = float(text)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            raise UsageError(
+                f"{self.family}@{text}: the threshold is a number of bits from 0bits to {self.bits}bits, or a share"
+            )
+        return 1 - bits_allowed(self.bits, share) / self.bits
+
+    def written(self, similarity: float) -> str:
+        distance = bits_allowed(self.bits, similarity)
+        return f"{distance}bit" + "s" * (distance != 1)
+
+    def described(self, similarity: float) -> str:
+        return f"within {bits_allowed(self.bits, similarity)} of {self.bits} bits"
+
+    def _distance(self, similarity: float) -> int:
+        if not 0 <= similarity <= 1:
+            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
+        farthest = simhash64.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
+        lowest = 1 - farthest / self.bits
+        if similarity < lowest - 1e-9:
+            raise UsageError(
+                f"{self.family}@{self.written(similarity)}: {self.family} of {self.bits} bits looks up within 0bits to "
+                f"{farthest}bits, a similarity from {math.ceil(lowest * 1000) / 1000} on"
+            )
+        return bits_allowed(self.bits, similarity)
 
 
-class SimhashDoc(Scheme):
+class SimhashDoc(BitScheme):
     """simhash-doc: 64 bits, each a vote of a document's words; docs/simhash-doc.md specifies it."""
 
     family = SIMHASH_DOC
     summary = "Compares 64 bits, voted on by the words; the smallest way to find copies with few changes."
     measure = "share of equal bits of the simhash"
-    unit = "bits"
+    bits = 64
     joins_keys = False
     exact_join = True
     default_similarity = 1 - DEFAULT_DISTANCE / 64
@@ -101,12 +168,11 @@ class SimhashDoc(Scheme):
         return {}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        made = fingerprint(text)
-        return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
+        return sketched(fingerprint(text)).get(self.family)
 
     def taken_from_one(self, features: OneTextFeatures) -> Sketch | None:
         made = Fingerprint(features.simhash, features.tokens)
-        return Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens) if made.tokens else None
+        return sketched(made)[self.family] if made.tokens else None
 
     def taken_from(self, features: TextFeatures) -> SketchedTexts:
         made = SketchedTexts(
@@ -118,40 +184,17 @@ class SimhashDoc(Scheme):
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         value = simhash(features, weights)
-        if value is None:
-            return None
-        found = Fingerprint(value, int(features.size if weights is None else weights.sum()))
-        return Sketch(self.id, value.to_bytes(8, "big"), keys(found), found.tokens)
-
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        require_bytes(self, (payload, *others), 8)
-        rows = np.frombuffer(b"".join(others), dtype=">u8").astype(np.uint64)
-        return 1.0 - hamming_distances(int.from_bytes(payload, "big"), rows) / 64.0
-
-    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        values = values_of(payloads)
-        return np.asarray(1.0 - np.bitwise_count(values[left] ^ values[right]) / 64.0, dtype=np.float64)
+        count = int(features.size if weights is None else weights.sum())
+        return None if value is None else sketched(Fingerprint(value, count))[self.family]
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
+        if len(payloads) > _FEW:
+            return super().compare_one(payload, payloads)
         require_bytes(self, (payload,), 8)
-        if len(payloads) <= _FEW:
-            # As most lookups find: so few are compared before numpy has begun.
-            asked, data = int.from_bytes(payload), payloads.matrix(8).tobytes()
-            rows = (int.from_bytes(data[place : place + 8]) for place in range(0, len(data), 8))
-            return np.array([1.0 - (asked ^ row).bit_count() / 64.0 for row in rows])
-        # In whatever order the bytes are read, the bits that differ are as many.
-        differing = payloads.matrix(8).view(np.uint64)[:, 0] ^ np.frombuffer(payload, dtype=np.uint64)
-        return np.asarray(_SIMILARITIES[np.bitwise_count(differing)], dtype=np.float64)
-
-    def plan(self, similarity: float) -> Plan:
-        distance = self._distance(similarity)
-        count = len(probes(0, distance))
-        asks = f"asks for {counted(count, 'key')} of {self.layout.describe()}"
-        return Plan(similarity, count, 1, 1.0, True, f"{asks}; misses no pair within {distance} of 64 bits.")
-
-    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        require_bytes(self, (sketch.payload,), 8)
-        return probes(int.from_bytes(sketch.payload, "big"), self._distance(similarity))
+        # As most lookups find: so few are compared before numpy has begun.
+        asked, data = int.from_bytes(payload), payloads.matrix(8).tobytes()
+        rows = (int.from_bytes(data[place : place + 8]) for place in range(0, len(data), 8))
+        return np.array([1.0 - (asked ^ row).bit_count() / 64.0 for row in rows])
 
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
@@ -169,28 +212,6 @@ class SimhashDoc(Scheme):
         for start in range(0, values.size, _ASKED_AT_ONCE):
             hits = index.search(values[start : start + _ASKED_AT_ONCE])
             yield hits.query + start, hits.position
-
-    def least(self, text: str) -> float:
-        """The similarity of "3bits", or of a share; a share s allows floor(64 (1 - s)) bits."""
-        return bits_written(text, self.family, 64)
-
-    def written(self, similarity: float) -> str:
-        distance = bits_allowed(64, similarity)
-        return f"{distance}bit" + "s" * (distance != 1)
-
-    def described(self, similarity: float) -> str:
-        distance = bits_allowed(64, similarity)
-        return f"within {distance} of 64 bits"
-
-    def _distance(self, similarity: float) -> int:
-        if not 0 <= similarity <= 1:
-            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
-        if similarity < 1 - MAX_DISTANCE / 64 - 1e-9:
-            raise UsageError(
-                f"{self.family}@{self.written(similarity)}: simhash-doc looks up within 0bits to {MAX_DISTANCE}bits, a "
-                f"similarity from {1 - MAX_DISTANCE / 64:.3f} on"
-            )
-        return bits_allowed(64, similarity)
 
 
 def values_of(payloads: Ragged) -> npt.NDArray[np.uint64]:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.hamming import hamming_distances
 from indexer.core.sketches import fingerprint, simhash, simhash_keys
 from indexer.core.text import without_marks
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Weights, require_bytes
+from indexer.schemes.base import Parameter, Weights
 from indexer.schemes.keys import blocks, simhash64
-from indexer.schemes.simhash import bits_allowed, bits_written, values_of
+from indexer.schemes.simhash import BitScheme, values_of
 from indexer.text.corpus import Corpus, resource_name
-from indexer.text.counts import counted
 from indexer.text.features import FeatureCounts, Hashes, Recipe, check_weights, recipe, weighted
 
 WIDTHS = (32, 64, 128)
@@ -34,7 +31,7 @@ SIMHASH_DOC_PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
 """The defaults: the fingerprints and keys of simhash-doc, bit for bit, of texts without marks that may be left out."""
 
 
-class SimhashVariant(Scheme):
+class SimhashVariant(BitScheme):
     """A simhash of `bits` bits over weighted features; `indexer.text.features.recipe` describes the features.
 
     Bit i is 1 if features with bit i in their hash outweigh the others. Of 32 bits it is the first half of the simhash
@@ -45,7 +42,6 @@ class SimhashVariant(Scheme):
     family = "simhash"
     summary = "Compares bits, voted on by weighted features; finds copies with few changes by few lookups."
     measure = "1 - angle / pi of the weighted vectors of features, by the share of equal bits"
-    unit = "bits"
     default_similarity = 0.95
 
     def __init__(
@@ -99,58 +95,6 @@ class SimhashVariant(Scheme):
         payload = self._payload(features, weights)
         count = features.size if weights is None else weights.sum()
         return None if payload is None else self._sketch(payload, int(count))
-
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        size = self.bits // 8
-        require_bytes(self, (payload, *others), size)
-        word = min(size, 8)
-        rows = np.frombuffer(b"".join((payload, *others)), dtype=f">u{word}").astype(np.uint64)
-        rows = rows.reshape(-1, size // word)
-        distances = np.zeros(len(others), dtype=np.int64)
-        for column in rows.T:
-            distances += hamming_distances(int(column[0]), column[1:])
-        return 1.0 - distances / self.bits
-
-    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        words = payloads.matrix(self.bits // 8).view(f"u{min(self.bits // 8, 8)}")
-        distances = np.bitwise_count(words[left] ^ words[right]).sum(axis=1, dtype=np.int64)
-        return np.asarray(1.0 - distances / self.bits, dtype=np.float64)
-
-    def least(self, text: str) -> float:
-        """The similarity of a number of bits ("3bits"), or of a share s, with floor(bits (1 - s)) bits."""
-        return bits_written(text, self.family, self.bits)
-
-    def written(self, similarity: float) -> str:
-        distance = bits_allowed(self.bits, similarity)
-        return f"{distance}bit" + "s" * (distance != 1)
-
-    def described(self, similarity: float) -> str:
-        return f"within {bits_allowed(self.bits, similarity)} of {self.bits} bits"
-
-    def plan(self, similarity: float) -> Plan:
-        distance = self._distance(similarity)
-        count = len(simhash64.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
-        said = f"asks for {counted(count, 'key')} of {self.layout.describe()}; misses no pair within {distance} of"
-        return Plan(similarity, count, 1, 1.0, True, f"{said} {self.bits} bits.")
-
-    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        distance = self._distance(similarity)
-        require_bytes(self, (sketch.payload,), self.bits // 8)
-        if self.bits == 64:
-            return simhash64.probes(int.from_bytes(sketch.payload, "big"), distance)
-        return blocks.probes(sketch.payload, distance)
-
-    def _distance(self, similarity: float) -> int:
-        if not 0 <= similarity <= 1:
-            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
-        farthest = simhash64.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
-        lowest = 1 - farthest / self.bits
-        if similarity < lowest - 1e-9:
-            raise UsageError(
-                f"{self.family}@{self.written(similarity)}: simhash of {self.bits} bits looks up within 0bits to "
-                f"{farthest}bits, a similarity from {math.ceil(lowest * 1000) / 1000} on"
-            )
-        return bits_allowed(self.bits, similarity)
 
     def _payload(self, hashes: Hashes, weights: FeatureCounts | None) -> bytes | None:
         halves = [hashes] if self.bits <= 64 else [hashes, mixed(hashes)]

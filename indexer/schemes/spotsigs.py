@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import among, intersection_sizes
 from indexer.core.text import tokenise
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
-from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged, no_payload
-from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
+from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches, checked_integer
 from indexer.schemes.keys.layout import KeyLayout
-from indexer.schemes.set_joins import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
+from indexer.schemes.set_joins import least_shared, prefix, similar
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
 from indexer.text import languages
 from indexer.text.counts import counted
-from indexer.text.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
+from indexer.text.features import Hashes, hashes_of_rows, recipe, rising_hashes
 
 PARTITION_BITS = 12
 SPOT_BITS = 40
@@ -60,8 +60,9 @@ class SpotSigs(Scheme):
             raise UsageError("stop=none: spots need a list of stop-words")
         self.tokens = recipe(**tokens)
         self.antecedents = _antecedents(antecedents)
-        self.distance, self.chain = _whole("distance", distance, 1, 16), _whole("chain", chain, 1, 16)
-        self.limit = _whole("limit", limit, 1, MAX_SPOTS)
+        self.distance = checked_integer(self.family, "distance", distance, 1, 16)
+        self.chain = checked_integer(self.family, "chain", chain, 1, 16)
+        self.limit = checked_integer(self.family, "limit", limit, 1, MAX_SPOTS)
         if type(bound) is not float or not LOWEST_BOUND <= bound <= HIGHEST_BOUND:
             raise UsageError(f"bound={bound}: a number from {LOWEST_BOUND} to {HIGHEST_BOUND}")
         self.bound = self.default_similarity = bound
@@ -100,21 +101,22 @@ class SpotSigs(Scheme):
         return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(packed), int(elements.size))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        return jaccards([self._elements(one) for one in (payload, *others)], 0, np.arange(1, len(others) + 1))
+        return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        return pair_jaccards(_numbers(payloads), payloads.offsets // 8, left, right)
+        sizes = payloads.sizes // _SPOT_BYTES
+        if not np.all(sizes[left]) or not np.all(sizes[right]):
+            raise _no_spots(0)
+        shared = intersection_sizes(_numbers(payloads), payloads.offsets // _SPOT_BYTES, left, right)
+        return np.asarray(shared / (sizes[left] + sizes[right] - shared), dtype=np.float64)
 
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
         del threads
         self._require(similarity)
-        numbers, ends = _numbers(sketches.payloads), sketches.payloads.offsets // 8
-        pairs = candidates(ranked(np.split(numbers, ends[1:-1])), similarity) if len(sketches) else iter(())
-        for block in chunks(pairs, BLOCK):
-            left, right = np.sort(np.array(block, dtype=np.int64), axis=1).T
-            yield left, right
+        numbers = _numbers(sketches.payloads).view(np.int64)
+        return similar(Ragged(numbers, sketches.payloads.offsets // _SPOT_BYTES), similarity)
 
     def plan(self, similarity: float) -> Plan:
         self._require(similarity)
@@ -133,7 +135,9 @@ class SpotSigs(Scheme):
         self._require(similarity)
         elements = self._elements(sketch.payload)
         first = elements[: prefix(elements.size, similarity)]
-        reachable = self._reachable(elements.size, similarity)
+        longest = min(self.limit, math.floor(elements.size / similarity + SLACK))
+        shortest = least_shared(elements.size, similarity)
+        reachable = range(self._partition(shortest), self._partition(longest) + 1)
         return list(dict.fromkeys(probe for partition in reachable for probe in _packed(first, partition)))
 
     def _require(self, similarity: float) -> None:
@@ -144,10 +148,6 @@ class SpotSigs(Scheme):
 
     def _partition(self, size: int) -> int:
         return int(np.searchsorted(self.partitions, size, side="right")) - 1
-
-    def _reachable(self, size: int, similarity: float) -> range:
-        longest = min(self.limit, math.floor(size / similarity + SLACK))
-        return range(self._partition(least_shared(size, similarity)), self._partition(longest) + 1)
 
     def _elements(self, payload: bytes) -> Hashes:
         if not payload or len(payload) % _SPOT_BYTES:
@@ -198,9 +198,3 @@ def _antecedents(value: object) -> frozenset[str]:
         if tokenise(word).tokens != (word.encode(),):
             raise UsageError(f"antecedents={value}: {word!r} is not one word in lower case")
     return words
-
-
-def _whole(name: str, value: object, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise UsageError(f"{name}={value}: a whole number from {least} to {most}")
-    return value

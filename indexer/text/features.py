@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from indexer.core.sketches import among
 from indexer.core.text import (
     character_hashes,
     hash_tokens,
@@ -214,14 +215,6 @@ def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
 @lru_cache(maxsize=64)
 def rising_hashes(words: frozenset[str]) -> Hashes:
     return np.unique(hashes_of([without_marks(word) for word in words]))
-
-
-def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
-    """True for each hash among some others in ascending order: shape (n,)."""
-    if not rising.size:
-        return np.zeros(hashes.size, dtype=bool)
-    places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)
-    return np.equal(rising[places], hashes)
 
 
 def check_weights(weights: object) -> str:

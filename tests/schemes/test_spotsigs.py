@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Sketches
-from indexer.schemes.set_joins import candidates
+from indexer.schemes.set_joins import similar
 from indexer.schemes.spotsigs import SpotSigs, partitions
 from indexer.schemes.testing import SchemeContract, document
 from tests.schemes import variants_oracle as slow
@@ -181,8 +180,8 @@ def test_all_pairs_are_those_of_brute_force(documents: list[list[int]], similari
 @given(st.lists(st.sets(st.integers(0, 30), min_size=1), max_size=15), st.sampled_from([0.3, 0.5, 0.8]))
 @settings(max_examples=200)
 def test_nothing_is_compared_that_can_not_match(sets: list[set[int]], similarity: float) -> None:
-    arrays = [np.array(sorted(each), dtype=np.int64) for each in sets]
-    compared = list(candidates(arrays, similarity))
+    blocks = similar(Ragged.of_integers([sorted(each) for each in sets]), similarity)
+    compared = [pair for left, right in blocks for pair in zip(left.tolist(), right.tolist(), strict=True)]
     assert len(compared) == len(set(compared))
     for i, j in compared:
         shorter, longer = sorted((len(sets[i]), len(sets[j])))

@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.sketches import RunMeetings
+from indexer.core.sketches import RunMeetings, among
+from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged, ranges
 from indexer.schemes.keys.layout import KeyLayout
 
@@ -44,7 +45,7 @@ class KeyPostings:
             places = np.flatnonzero((keys.values >= first) & (keys.values < layout.pack(table + 1, 0)))
             values = np.sort(keys.values[places])
             repeated = np.unique(values[1:][values[1:] == values[:-1]])
-            places = places[_among(keys.values[places], repeated)]
+            places = places[among(keys.values[places], repeated)]
             owners = np.searchsorted(keys.offsets, places, side="right") - 1
             part = cls._sorted(keys.values[places], owners)
             _, runs, holders = np.unique(part.keys, return_inverse=True, return_counts=True)
@@ -64,13 +65,6 @@ class KeyPostings:
     def buckets(self) -> Positions:
         changes = np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1
         return np.concatenate(([0], changes, [self.keys.size])) if self.keys.size else np.zeros(1, dtype=np.int64)
-
-
-def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
-    if not few.size:
-        return np.zeros(values.size, dtype=np.bool_)
-    places = np.searchsorted(few, values)
-    return np.asarray(few[np.minimum(places, few.size - 1)] == values, dtype=np.bool_)
 
 
 def sharing(keys: Ragged, layout: KeyLayout, agreeing: int, most: int = 0) -> Blocks:
@@ -132,44 +126,27 @@ def _met(postings: KeyPostings, sides: Positions, count: int, layout: KeyLayout,
 
 
 def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
-    postings = KeyPostings.of(keys)
-    lefts: list[Positions] = []
-    rights: list[Positions] = []
-    held = 0
-    for number in range(len(keys)):
-        asked = np.unique(np.array(probes(number), dtype=np.int64))
-        starts, ends = np.searchsorted(postings.keys, asked), np.searchsorted(postings.keys, asked, side="right")
-        hits = np.flatnonzero(ends > starts)
-        hit_parts = [
-            np.stack((postings.owners[start:end], np.full(end - start, asked[hit] >> layout.bits)))
-            for hit, start, end in zip(hits.tolist(), starts[hits].tolist(), ends[hits].tolist(), strict=True)
-        ]
-        pairs = np.unique(np.concatenate(hit_parts, axis=1), axis=1) if hit_parts else np.empty((2, 0), dtype=np.int64)
-        others, tables = np.unique(pairs[0], return_counts=True)
-        others = others[(tables >= agreeing) & (others > number)]
-        lefts.append(np.full(others.size, number))
-        rights.append(others)
-        held += others.size
-        if held >= _BLOCK:
-            yield np.concatenate(lefts), np.concatenate(rights)
-            lefts, rights, held = [], [], 0
-    if held:
-        yield np.concatenate(lefts), np.concatenate(rights)
+    for one, other in between(probes, len(keys), keys, layout, agreeing):
+        later = other > one
+        yield one[later], other[later]
 
 
 def between(probes: Probes, count: int, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
     postings = KeyPostings.of(keys)
-    for number in range(count):
-        wanted = np.unique(np.array(probes(number), dtype=np.int64))
-        starts, ends = np.searchsorted(postings.keys, wanted), np.searchsorted(postings.keys, wanted, side="right")
-        hits = np.flatnonzero(ends > starts)
-        if not hits.size:
-            continue
-        sizes = ends[hits] - starts[hits]
-        owners = postings.owners[ranges(starts[hits], sizes)]
-        tables = np.repeat(wanted[hits] >> layout.bits, sizes)
-        met = np.unique(np.stack((owners, tables)), axis=1)
-        others, counts = np.unique(met[0], return_counts=True)
-        others = others[counts >= agreeing]
-        if others.size:
-            yield np.full(others.size, number), others
+
+    def met() -> Blocks:
+        for number in range(count):
+            wanted = np.unique(np.array(probes(number), dtype=np.int64))
+            starts = np.searchsorted(postings.keys, wanted)
+            sizes = np.searchsorted(postings.keys, wanted, side="right") - starts
+            if not sizes.any():
+                continue
+            pairs = np.stack((postings.owners[ranges(starts, sizes)], np.repeat(wanted >> layout.bits, sizes)))
+            others, tables = np.unique(np.unique(pairs, axis=1)[0], return_counts=True)
+            others = others[tables >= agreeing]
+            if others.size:
+                yield np.full(others.size, number), others
+
+    for some in chunks_by_size(met(), _BLOCK, lambda pair: pair[1].size, _BLOCK):
+        one, other = (np.concatenate(side) for side in zip(*some, strict=True))
+        yield one, other

@@ -9,6 +9,7 @@ from itertools import combinations, product
 import numpy as np
 import numpy.typing as npt
 
+from indexer.core.sketches import simhash_keys as core_simhash_keys
 from indexer.errors import UsageError
 from indexer.schemes.keys.layout import KeyLayout
 
@@ -22,112 +23,45 @@ _OF_KEYS = 3
 # the keys of the same tables. So whether a plan finds a pair depends only on how many bits differ in each cell.
 CELLS = (12, 4, 8, 4, 4, 4, 4, 8, 4, 12)
 
-# For each radius the probes: under a table, one word for each way of flipping bits of its key, one digit for each cell
-# of the key, from its most significant bit. "0100" means: every key with exactly one bit flipped in the second cell.
+# For each radius from 0 on the probes: a table, and a word for each way of flipping bits of its key. A word has a digit
+# for each cell of the key, from its most significant bit: "0100" is every key with one bit flipped in the second cell.
 #
 # How they were found: a word costs as many probes as it has keys (the product of the binomials cell over digit) and
 # covers the patterns of differing bits (counts for each cell, their sum at most the radius) that show these digits in
 # its table. The cheapest set of words that covers every pattern is an integer program (set cover), solved with HiGHS:
 # proven optimal for every radius. tests/schemes/test_keys.py holds that no pattern is missed.
-PLANS: tuple[Mapping[int, str], ...] = (
-    # 1 probe for radius 0
-    {15: "0000"},
-    # 2 probes for radius 1
-    {0: "0000", 11: "0000"},
-    # 6 probes for radius 2
-    {0: "0000", 1: "00000", 5: "000000", 6: "00000", 11: "0000", 12: "000"},
-    # 16 probes for radius 3
-    {
-        0: "0000",
-        1: "00000",
-        2: "0000",
-        3: "000",
-        4: "0000",
-        5: "000000",
-        6: "00000",
-        7: "0000",
-        8: "0000",
-        9: "00000",
-        10: "000000",
-        11: "0000",
-        12: "000",
-        13: "0000",
-        14: "00000",
-        15: "0000",
-    },
-    # 90 probes for radius 4
-    {
-        2: "0000 0001 1000",
-        3: "000 010",
-        4: "0000",
-        5: "100000",
-        7: "0000 0001",
-        8: "0000",
-        9: "00000 00010 00100",
-        10: "000000",
-        11: "0100",
-        12: "010",
-        13: "0000",
-        14: "00000",
-        15: "0000 0001 1000",
-    },
-    # 278 probes for radius 5
-    {
-        0: "0000",
-        1: "00000 00100 10000",
-        2: "0000 0001 1000",
-        3: "000 100",
-        4: "0000 0001 0010 0100 1000",
-        5: "000000 001000 010100 100010",
-        6: "00100 01000",
-        7: "0000",
-        8: "0000",
-        9: "01000 10000",
-        10: "000000 001010 010001 100000",
-        11: "0000 0001 0010 0100",
-        12: "000 010",
-        13: "0000 0010 0100",
-        14: "00000 00001 01000",
-        15: "0000 1000",
-    },
-    # 744 probes for radius 6
-    {
-        0: "0000 0001 0010 1000 1010 1100",
-        1: "00000 00001 00010 10000 10001",
-        2: "0000 0001 0100 1000",
-        3: "000 010 100",
-        4: "0000 0010 0100 0101 1000",
-        5: "000000 000001 000010",
-        6: "00000 00001 10000",
-        7: "0000 1000",
-        8: "0000 0010",
-        9: "00000 00010 00100 01000 10000",
-        10: "000000 000001 000010 000100 001000 001001",
-        11: "0000 0001 0010 0100 0101 1001",
-        12: "000 010",
-        13: "0000 0010 0100 1000",
-        14: "00000 00010 00100 01000",
-        15: "0000 0001 0010 0101 1000",
-    },
-    # 1968 probes for radius 7
-    {
-        0: "0000 0010 0100 0110 1000 1010 1100",
-        1: "00000 00100 10001 10010",
-        2: "0000 0010 1000 1100 2000",
-        3: "000 001 100 101",
-        4: "0000 0010 0100 0101 0110 0200 1100 2000",
-        5: "000000 000001 000010 100000 101000 110000 200000",
-        6: "00000 00001 00100 01000 10000 10001",
-        7: "0000 0001 0010 0100 1000 1001",
-        8: "0000 0001 0010 0011 0100 1000",
-        9: "00000 00010 00100 00110 01000 10000",
-        10: "000000 000010 000100 001000 002000 011000 101000",
-        11: "0000 0020 0100 0101 0110 0200 1000 1100",
-        12: "000 001 010",
-        13: "0000 0001 0100 0110 0200 1100",
-        14: "00000 00001 01010 01100",
-        15: "0000 0001 0100 0101 1000 1001 1100",
-    },
+_PLANS = """
+15 0000
+
+0 0000, 11 0000
+
+0 0000, 1 00000, 5 000000, 6 00000, 11 0000, 12 000
+
+0 0000, 1 00000, 2 0000, 3 000, 4 0000, 5 000000, 6 00000, 7 0000, 8 0000, 9 00000, 10 000000, 11 0000, 12 000,
+13 0000, 14 00000, 15 0000
+
+2 0000 0001 1000, 3 000 010, 4 0000, 5 100000, 7 0000 0001, 8 0000, 9 00000 00010 00100, 10 000000, 11 0100, 12 010,
+13 0000, 14 00000, 15 0000 0001 1000
+
+0 0000, 1 00000 00100 10000, 2 0000 0001 1000, 3 000 100, 4 0000 0001 0010 0100 1000, 5 000000 001000 010100 100010,
+6 00100 01000, 7 0000, 8 0000, 9 01000 10000, 10 000000 001010 010001 100000, 11 0000 0001 0010 0100, 12 000 010,
+13 0000 0010 0100, 14 00000 00001 01000, 15 0000 1000
+
+0 0000 0001 0010 1000 1010 1100, 1 00000 00001 00010 10000 10001, 2 0000 0001 0100 1000, 3 000 010 100,
+4 0000 0010 0100 0101 1000, 5 000000 000001 000010, 6 00000 00001 10000, 7 0000 1000, 8 0000 0010,
+9 00000 00010 00100 01000 10000, 10 000000 000001 000010 000100 001000 001001, 11 0000 0001 0010 0100 0101 1001,
+12 000 010, 13 0000 0010 0100 1000, 14 00000 00010 00100 01000, 15 0000 0001 0010 0101 1000
+
+0 0000 0010 0100 0110 1000 1010 1100, 1 00000 00100 10001 10010, 2 0000 0010 1000 1100 2000, 3 000 001 100 101,
+4 0000 0010 0100 0101 0110 0200 1100 2000, 5 000000 000001 000010 100000 101000 110000 200000,
+6 00000 00001 00100 01000 10000 10001, 7 0000 0001 0010 0100 1000 1001, 8 0000 0001 0010 0011 0100 1000,
+9 00000 00010 00100 00110 01000 10000, 10 000000 000010 000100 001000 002000 011000 101000,
+11 0000 0020 0100 0101 0110 0200 1000 1100, 12 000 001 010, 13 0000 0001 0100 0110 0200 1100,
+14 00000 00001 01010 01100, 15 0000 0001 0100 0101 1000 1001 1100
+"""
+PLANS: tuple[Mapping[int, str], ...] = tuple(
+    {int(table): words for table, _, words in (each.partition(" ") for each in " ".join(plan.split()).split(", "))}
+    for plan in _PLANS.split("\n\n")
 )
 
 
@@ -139,19 +73,7 @@ def simhash_keys(value: int) -> tuple[int, ...]:
     in order. Two values with at most 3 differing bits share the key of at least one table. The tables are one choice of
     those of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 3.
     """
-    keys: list[int] = []
-    for b in range(4):
-        below = 48 - 16 * b
-        block = (value >> below & 0xFFFF) << 12
-        left = value >> (below + 16) << below | value & ((1 << below) - 1)
-        first = b << 30 | block
-        keys += (
-            first | left >> 36,
-            first + 0x1000_0000 | left >> 24 & 0xFFF,
-            first + 0x2000_0000 | left >> 12 & 0xFFF,
-            first + 0x3000_0000 | left & 0xFFF,
-        )
-    return tuple(keys)
+    return tuple(core_simhash_keys(np.array([value], dtype=np.uint64))[0].tolist())
 
 
 def key_positions(table: int) -> tuple[int, ...]:
@@ -172,18 +94,13 @@ def probes(value: int, distance: int) -> Sequence[int]:
     `value` is an unsigned 64-bit simhash; the keys are Python integers without repetition: 1, 2, 6, 16, 90, 278, 744
     and 1,968 of them for distances 0 to 7. Raises UsageError for another distance.
     """
-    check_distance(distance)
+    if not 0 <= distance <= MAX_DISTANCE:
+        raise UsageError(f"distance {distance}: lookups are exact for distances from 0 to {MAX_DISTANCE} only")
     if distance == _OF_KEYS:
         return simhash_keys(value)
     tables, masks = _plan(distance)
     probed: list[int] = (np.array(simhash_keys(value), dtype=np.int64)[tables] ^ masks).tolist()
     return probed
-
-
-def check_distance(distance: int) -> None:
-    """Raise UsageError unless there is a plan for this distance."""
-    if not 0 <= distance <= MAX_DISTANCE:
-        raise UsageError(f"distance {distance}: lookups are exact for distances from 0 to {MAX_DISTANCE} only")
 
 
 @cache
