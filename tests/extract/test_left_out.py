@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import io
 import zipfile
+import zlib
 
 import pytest
 
@@ -111,6 +112,39 @@ def test_remarks_on_a_pdf_are_read(extractor: Extractor) -> None:
     made = make_pdf([["Twelve beds"]], numbered=False)
     found = read(made.replace(b"/MediaBox", remarks), "a.pdf", extractor)
     assert (found.text, found.left_out) == ("Twelve beds", (("comment", "too dear"), ("comment", "ask Ann")))
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("written", [b"(too dear)", b" <746f6f2064656172>", b" " * 99 + b"(too dear)", b" 6 0 R"])
+def test_remarks_on_a_pdf_are_read_however_they_are_written(written: bytes, compressed: bool) -> None:
+    remark = b"<</Type/Annot/Subtype/Text/Rect[9 9 99 29]/Contents%s>>" % written
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Annots[5 0 R]/Contents 4 0 R>>",
+        b"<</Length 0>>stream\n\nendstream",
+        b"null" if compressed else remark,
+        b"(too dear)",
+    ]
+    if compressed:
+        packed = zlib.compress(b"5 0 " + remark)
+        objects.append(
+            b"<</Type/ObjStm/N 1/First 4/Filter/FlateDecode/Length %d>>stream\r\n%s\nendstream" % (len(packed), packed)
+        )
+    out, places = b"%PDF-1.5\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(b"\x01%s\0" % len(out).to_bytes(4, "big"))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    if compressed:
+        places[4] = b"\x02\0\0\0\x07\0"
+    table = b"\0" * 6 + b"".join(places)
+    out += b"9 0 obj\n<</Type/XRef/W[1 4 1]/Size %d/Root 1 0 R/Length %d>>stream\n%s\nendstream\nendobj\n" % (
+        len(places) + 1,
+        len(table),
+        table,
+    )
+    out += b"startxref\n%d\n%%%%EOF\n" % out.rindex(b"9 0 obj")
+    assert read(out, "a.pdf").left_out[:1] == (("comment", "too dear"),)
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
