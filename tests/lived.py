@@ -24,7 +24,7 @@ from indexer.clustering.clusters import cluster
 from indexer.extract.base import Limits
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
-from indexer.library.destinations import Opening, opened
+from indexer.library.batches import destination
 from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
 from indexer.schemes import registry
@@ -182,7 +182,7 @@ class Collection(Kept):
         sketch(sources, parts_of(sources, print), out, Making(form, Limits(), 1))
         cluster_batch(out, out, ClusteringOptions(rule_of(form, RULE), CanonicalRule(), threads=1))
         batch = Batch.of(out)
-        with opened(self.store, batch.form.info, Opening()) as target:
+        with destination(self.store, batch.form.info) as target:
             load(batch, target.destination)
 
     def come(self, number: int) -> None:

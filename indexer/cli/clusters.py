@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from indexer.cli.options.answers import command
-from indexer.cli.options.matching import Matching
-from indexer.cli.options.shared import FilterAsked, JsonAsked, RefreshAsked, StoreAsked, opened_collection
+from indexer.cli.options.shared import FilterAsked, JsonAsked, Matching, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import relations_shown, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.terminal.output import answer_json, fields, say, written_rows
 from indexer.errors import UsageError
@@ -18,7 +17,7 @@ from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.library.records import Clustering
-    from indexer.library.rules import MatchRule
+    from indexer.library.stores import MatchRule
 
 
 @command(

@@ -13,8 +13,7 @@ from indexer.cli.options import arguments
 from indexer.cli.options.answers import command
 from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.groups import A_PATH
-from indexer.cli.options.matching import Matching, show_rule
-from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection
+from indexer.cli.options.shared import JsonAsked, Matching, StoreAsked, opened_collection, show_rule
 from indexer.cli.terminal.answers import order_shown, relation_shown, show_excerpts, shown_place
 from indexer.cli.terminal.output import about, answer, answer_json, fields, printable, say
 from indexer.errors import ExtractionError, NotFoundError, UsageError
@@ -52,7 +51,7 @@ def compare(
 ) -> None:  # fmt: skip
     """Show how similar two documents are: shingles and passages in both, differing bits, and whether they are near."""
     from indexer.library import comparing
-    from indexer.library.rules import rule_of
+    from indexer.library.stores import rule_of
 
     arguments.require_some_stored((a, b))
     arguments.require_some_file((a, b))

@@ -14,7 +14,7 @@ from indexer.cli.options.answers import command
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.hints import with_store
-from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, say, shown_store, size
+from indexer.cli.terminal.output import about, answer, answer_json, confirm, fields, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library.options import RELATED, list_of_paths
 from indexer.model.declared import Option, as_json
@@ -24,10 +24,11 @@ from indexer.text.counts import counted
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
+    from indexer.library.options import RuleRequest
     from indexer.library.outcomes import Finding
     from indexer.library.records import OmittedPart
     from indexer.library.removals import Copy, Deleted, Erased, Pruned
-    from indexer.library.rules import MatchRule, RuleRequest
+    from indexer.library.stores import MatchRule
 
 # Of what stands beside a text, so much is shown; JSON has all.
 _SHOWN_KINDS, _SHOWN_CHARACTERS = 20, 200
@@ -128,7 +129,7 @@ class Copying:
 
     @property
     def wanted(self) -> RuleRequest:
-        from indexer.library.rules import RuleRequest
+        from indexer.library.options import RuleRequest
 
         return RuleRequest(match=self.match, similarity=self.similarity)
 
@@ -197,16 +198,12 @@ def _tell_unknown(error: NeardupError) -> None:
 
 
 def _delete_copies(store: str, copying: Copying, refresh: RefreshAsked, *, as_json: bool) -> int:
-    def confirm(copies: Sequence[Copy]) -> None:
+    def ask(copies: Sequence[Copy]) -> None:
         for one in copies:
             say(_told(one, rule))
-        if not can_ask():
-            raise UsageError(
-                f"--copies-of asks before deleting {counted(len(copies), 'document')}; list them with --dry-run, then "
-                "give --yes"
-            )
-        question = f"Delete {counted(len(copies), 'document')} from {shown_store(store)}?"
-        click.confirm(question, abort=True, err=True)
+        count = counted(len(copies), "document")
+        otherwise = f"--copies-of asks before deleting {count}; list them with --dry-run, then give --yes"
+        confirm(f"Delete {count} from {shown_store(store)}?", otherwise)
 
     with opened_collection(store, read_only=copying.dry_run, refresh=refresh) as collection:
         rule = collection.rule_asked(copying.wanted)
@@ -217,7 +214,7 @@ def _delete_copies(store: str, copying: Copying, refresh: RefreshAsked, *, as_js
             remove=copying.remove,
             dry_run=copying.dry_run,
             unknown=_tell_unknown,
-            confirm=None if copying.yes else confirm,
+            confirm=None if copying.yes else ask,
         )
     if as_json:
         answer_json(done)

@@ -14,8 +14,7 @@ from indexer.cli.options.answers import command
 from indexer.cli.options.groups import A_PATH, Taking, refuse_typed, typed
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, index_store
 from indexer.cli.terminal.interrupts import stoppable
-from indexer.cli.terminal.output import answer, answer_json, can_ask, html_line, say, shown_store
-from indexer.errors import UsageError
+from indexer.cli.terminal.output import answer, answer_json, confirm, html_line, say, shown_store
 from indexer.library.engine_options import Alerting, Annotating, NewIndex, PipelineOptions, Watching
 from indexer.library.options import Extraction, Fingerprinting, Walk, WorkerLimits
 from indexer.model.declared import Option
@@ -118,9 +117,8 @@ _NOTHING = {
 def _confirm_deletion(indices: Mapping[str, int]) -> None:
     for index, count in indices.items():
         say(f"the index {index} will be deleted with its {counted(count, 'document')}, which neardup made")
-    if not can_ask():
-        raise UsageError("--remove asks for confirmation on a terminal; give --yes to delete the index without it")
-    click.confirm("Delete it?" if len(indices) == 1 else "Delete them?", abort=True, err=True)
+    otherwise = "--remove asks for confirmation on a terminal; give --yes to delete the index without it"
+    confirm("Delete it?" if len(indices) == 1 else "Delete them?", otherwise)
 
 
 @command(

@@ -13,8 +13,8 @@ from indexer.cli.documents import show_deleted
 from indexer.cli.options.answers import command
 from indexer.cli.options.groups import A_PATH
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
-from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, say, shown_store, size
-from indexer.errors import FileActError, UsageError
+from indexer.cli.terminal.output import answer, answer_json, confirm, fields, say, shown_store, size
+from indexer.errors import FileActError
 from indexer.library.options import RemovalRequest
 from indexer.model.declared import Option
 from indexer.text.counts import counted
@@ -142,9 +142,7 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
     stay = "the latest versions" if asked.older_versions else stay
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; {stay} stay{owners}{more}")
     if count and not pruning.yes:
-        if not can_ask():
-            raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
-        click.confirm("Delete them?", abort=True, err=True)
+        confirm("Delete them?", "--delete asks for confirmation on a terminal; give --yes to delete without it")
     return count
 
 
@@ -273,7 +271,8 @@ def _relocate(store: str, pruning: PruneOptions, refresh: RefreshAsked, *, as_js
                 answer_json(planned)
             return 0
         say(f"{counts} will be {what}")
-        _ask(pruning.yes, "--move-to and --link ask", f"Are they to be {what}?", count=planned.done)
+        if planned.done and not pruning.yes:
+            confirm(f"Are they to be {what}?", f"--move-to and --link ask {_WITHOUT_ASKING}")
         done = collection.relocate(pruning.asked, **way) if planned.done or pruning.list_file else planned
     return _done_with_files(done, what, as_json=as_json)
 
@@ -290,11 +289,7 @@ def _done_with_files(done: Relocations, what: str, *, as_json: bool) -> int:
     return FileActError.exit_code if done.failed else 0
 
 
-def _ask(yes: bool, asking: str, question: str, *, count: int) -> None:
-    if count and not yes:
-        if not can_ask():
-            raise UsageError(f"{asking} for confirmation on a terminal; give --yes to go on without it")
-        click.confirm(question, abort=True, err=True)
+_WITHOUT_ASKING = "for confirmation on a terminal; give --yes to go on without it"
 
 
 def _tell_files(found: Relocations, tell: Callable[[str], object]) -> None:
@@ -334,7 +329,8 @@ def undo(
             for one in done.files:
                 (say if json else answer)(f"{one.path}  {f'is left: {one.left}' if one.left else 'can be put back'}")
         if not dry_run:
-            _ask(yes, "undo asks", f"Put back {counted(done.done, 'file')}?", count=done.done)
+            if done.done and not yes:
+                confirm(f"Put back {counted(done.done, 'file')}?", f"undo asks {_WITHOUT_ASKING}")
             done = collection.undo(list_file, dry_run=not done.done)
     if not dry_run:
         return _done_with_files(done, "put back", as_json=json)

@@ -9,7 +9,7 @@ from indexer.cli.options.groups import Taking
 from indexer.cli.options.shared import StoreAsked
 from indexer.cli.terminal.output import say, shown_store
 from indexer.model.declared import Option
-from indexer.service.limits import ServiceLimits
+from indexer.service.limits import Listening, ServiceLimits
 
 
 @command(
@@ -31,27 +31,13 @@ URL of this machine. The token, at least 16 characters, may also be in NEARDUP_S
 same questions as tools of the Model Context Protocol at /mcp. Needs the extra serve, and for --mcp also mcp.
 """,
 )
-def serve(  # noqa: PLR0913 - they are options of the command
-    *, store: StoreAsked,
-    host: Annotated[str, Option("The address to listen on. Any other than this machine's own needs a token and TLS.",
-        metavar="ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, Option("The port (0: any free one).", least=0, most=65535)] = 8600,
-    allow_host: Annotated[tuple[str, ...], Option("A further name for the service in requests.", metavar="NAME")],
-    token_file: Annotated[str | None, Option("A file with the bearer token for all requests.", kind="path",
-        metavar="FILE")],
-    tls_certificate: Annotated[str | None, Option("The certificate, for HTTPS.", kind="path", metavar="FILE")],
-    tls_key: Annotated[str | None, Option("The private key of the certificate.", kind="path", metavar="FILE")],
-    trust_network: Annotated[bool, Option("Listen on another address without a token or TLS. Everybody who reaches it "
-        "can ask about the stored documents.")],
-    limits: ServiceLimits,
+def serve(
+    *, store: StoreAsked, listening: Listening, limits: ServiceLimits,
     mcp: Annotated[bool, Option("Answer agents too, at /mcp, by the Model Context Protocol.")],
 ) -> None:  # fmt: skip
     """Answer questions of programs over HTTP, read-only."""
-    from indexer.library.tokens import read_token
     from indexer.service import serving
 
-    token = read_token(token_file, "--token-file", serving.TOKEN_VARIABLE)
-    listening = serving.Listening(host, port, allow_host, token, tls_certificate, tls_key, trust_network)
     serving.serve(
         store, listening, limits, mcp=mcp, tell=say,
         told=lambda url: say(f"{shown_store(store)} answers at {url}", url=url),

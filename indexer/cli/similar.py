@@ -12,8 +12,7 @@ from indexer.cli.options import arguments
 from indexer.cli.options.answers import command
 from indexer.cli.options.arguments import from_stdin
 from indexer.cli.options.groups import A_PATH
-from indexer.cli.options.matching import Matching
-from indexer.cli.options.shared import FilterAsked, JsonAsked, StoreAsked, only_one, opened_collection
+from indexer.cli.options.shared import FilterAsked, JsonAsked, Matching, StoreAsked, only_one, opened_collection
 from indexer.cli.terminal.answers import Answers
 from indexer.cli.terminal.output import shown_store
 from indexer.library.asking import THE_TEXT, holds_many, is_stored

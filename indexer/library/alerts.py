@@ -65,9 +65,9 @@ class NewClusterAlert:
 class AlertCounts:
     """The numbers of alerts delivered to a receiver, given up, and waiting."""
 
-    alerts_delivered: int = 0
-    alerts_lost: int = 0
-    alerts_waiting: int = 0
+    alerts_delivered: Annotated[int, "Alerts taken by a receiver."] = 0
+    alerts_lost: Annotated[int, "Alerts given up."] = 0
+    alerts_waiting: Annotated[int, "Alerts waiting for their receiver."] = 0
 
 
 class _Command:

@@ -166,10 +166,10 @@ class BatchPassagesCut(Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BatchFiltered(Shown):
-    """The outcome of writing the documents to keep."""
+class WrittenDocuments(Shown):
+    """The documents of a batch written to a folder, and the ones left out."""
 
-    out: Annotated[str, "The output folder"]
+    out: Annotated[str, "The output folder of the documents to keep"]
     removed_list: Annotated[str, "The file listing the documents not kept"]
     files: Annotated[int, "Files written"]
     documents: Annotated[int, "Documents in all"]
@@ -181,35 +181,29 @@ class BatchFiltered(Shown):
     short: Annotated[int, "Of all, documents with too few words to be compared"]
     empty: Annotated[int, "Of all, documents without words"]
     left_out: Annotated[int, "Files left out by name or kind"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BatchFiltered(WrittenDocuments):
+    """The outcome of writing the documents to keep."""
+
     repeated: Annotated[BatchPassagesCut | None, "With --passages, the passages repeated among the documents to keep; "
         "else null"]  # fmt: skip
     seconds: Annotated[float, "The time it took"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BatchDeduped(Outcome, ByTexts):
+class BatchDeduped(WrittenDocuments, Outcome, ByTexts):
     """The outcome of deduplicating files."""
 
-    out: Annotated[str, "The output folder of the documents to keep"]
     batch: Annotated[str, "The folder of sketches and clusters"]
-    removed_list: Annotated[str, "The file listing the documents not kept"]
     rule: Annotated[str, "The match rule"]
-    files: Annotated[int, "Files written"]
-    documents: Annotated[int, "Documents in all"]
-    empty: Annotated[int, "Of these, documents without words"]
-    short: Annotated[int, "Of these, documents with too few words to be compared"]
     failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]
     first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
-    kept: Annotated[int, "Documents kept"]
-    removed: Annotated[int, "Documents removed as repeats of a kept one"]
     relations: _Relations
     lost: _Lost
     stays: _Stays
     reading_seconds: _ReadingSeconds
-    replaced: Annotated[int, "Documents replaced by a later one with the same id"]
-    few_origins: Annotated[int, "With --min-origins, documents of clusters from fewer hosts or folders"]
-    singletons: Annotated[int, "With --singletons drop, documents of no cluster"]
-    left_out: Annotated[int, "Files left out by name or kind"]
     bytes: Annotated[int, "The size of the input"]
     seconds: Annotated[Mapping[str, float], "The time of each step: sketch, cluster, filter"]
 

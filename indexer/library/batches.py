@@ -6,8 +6,8 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.batch.clusters.clustering import ClusteringOptions
@@ -24,9 +24,10 @@ from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import Summary
 from indexer.batch.steps import Steps
 from indexer.clustering.canonical import CanonicalRule
-from indexer.errors import UsageError
+from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.sources import STDIN, Rejected, Sources
+from indexer.library import batch_outcomes as outcomes
 from indexer.library.batch_options import (
     BatchComparison,
     BatchJudging,
@@ -36,24 +37,15 @@ from indexer.library.batch_options import (
     BatchRun,
     BatchSpread,
 )
-from indexer.library.batch_outcomes import (
-    BatchChain,
-    BatchCluster,
-    BatchClustered,
-    BatchDeduped,
-    BatchFigures,
-    BatchFiltered,
-    BatchLoaded,
-    BatchPassagesCut,
-    BatchSharedKey,
-    BatchSketched,
-)
-from indexer.library.opening import Follow, Tell, tell_contended, tell_made, warned
+from indexer.library.opening import Follow, Tell, open_store, tell_contended, tell_made, warned
 from indexer.library.options import USUAL_CONTENT, ClusterOptions, Extraction, Fingerprinting, Walk
 from indexer.library.records import Written
 from indexer.matching.store_schemes import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
+from indexer.model.paths import store_file
 from indexer.model.times import Refresh
+from indexer.stores import StoreInfo
+from indexer.stores.loading import LoadedStore, RecordDestination
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 
@@ -71,7 +63,7 @@ def sketch(
     time_field: str | None = None,
     task: tuple[int, int] = (1, 1),
     running: BatchRun = BatchRun(),
-) -> BatchSketched:
+) -> outcomes.BatchSketched:
     """Write the sketches of the documents of files and folders to the folder `out`, as `neardup batch sketch`.
 
     Existing sketches stay if their input has not changed. `time_field` names the field with the time a document was
@@ -90,7 +82,7 @@ def sketch(
     share = {} if running.on_spark else {"task": task}
     with _steps(running) as steps:
         steps.sketch(sources, parts, out, made, summary=summary, **share)
-    return BatchSketched.of(
+    return outcomes.BatchSketched.of(
         summary,
         out=shown_name(out),
         files=summary.parts,
@@ -113,7 +105,7 @@ def cluster(
     clustering: ClusterOptions = ClusterOptions(),
     comparison: BatchComparison = BatchComparison(),
     spread: BatchSpread = BatchSpread(),
-) -> BatchClustered:
+) -> outcomes.BatchClustered:
     """Put the documents of a folder's sketches into clusters, written to `out`/clusters, as `neardup batch cluster`.
 
     Their texts, read again from the files, decide on removal, as `comparison` says. Raises StoreError, and UsageError,
@@ -134,14 +126,14 @@ def cluster(
     begin = time.monotonic()
     with _steps(spread.running, spread.most_joined) as steps:
         found = steps.cluster(folder, out, wanted)
-    return BatchClustered(**{**_clustered(found), "seconds": round(time.monotonic() - begin, 3)})
+    return outcomes.BatchClustered(**{**_clustered(found), "seconds": round(time.monotonic() - begin, 3)})
 
 
-def report(folder: str) -> BatchFigures:
+def report(folder: str) -> outcomes.BatchFigures:
     """The figures of the clusters of a folder. Raises StoreError if they are unfinished, or can't be read."""
     found = figures(folder)
-    largest = tuple(BatchCluster(**each) for each in found["largest_clusters"])
-    return BatchFigures(**{**_clustered(found), "largest_clusters": largest})
+    largest = tuple(outcomes.BatchCluster(**each) for each in found["largest_clusters"])
+    return outcomes.BatchFigures(**{**_clustered(found), "largest_clusters": largest})
 
 
 def filter(  # noqa: A001 - as the command
@@ -154,7 +146,7 @@ def filter(  # noqa: A001 - as the command
     passages: Literal["cut", "report"] | None = None,
     cutting: BatchPassages = BatchPassages(),
     running: BatchRun = BatchRun(),
-) -> BatchFiltered:
+) -> outcomes.BatchFiltered:
     """Write the documents to keep of files clustered in a folder, as `neardup batch filter`.
 
     The kept neighbour of a removed document has to be among the output, or in a batch in `against`. `unverified` allows
@@ -175,7 +167,7 @@ def filter(  # noqa: A001 - as the command
         os.rename(output.out, whole)
         repeated = cut_passages([whole], cutting, output.out, running=running)
         shutil.rmtree(whole)
-    return BatchFiltered.of(
+    return outcomes.BatchFiltered.of(
         done,
         out=shown_name(output.out),
         removed_list=shown_name(removed_file(output.out)),
@@ -190,7 +182,7 @@ def cut_passages(
     out: str | None = None,
     *,
     running: BatchRun = BatchRun(),
-) -> BatchPassagesCut:
+) -> outcomes.BatchPassagesCut:
     """Count repeated passages, and with `out` write the documents without them, as `neardup batch passages`.
 
     The paths are Parquet and JSON lines without near-duplicates. Each passage stays at its first place, by time and
@@ -200,7 +192,7 @@ def cut_passages(
     asked = Cutting(cutting.words, cutting.least_left, cutting.time_field or "", columns)
     with _steps(running) as steps:
         done = run_cutting(paths, asked, out, read=steps.read_words, write=steps.write_cut)
-    return BatchPassagesCut.of(
+    return outcomes.BatchPassagesCut.of(
         done,
         out=out and shown_name(out),
         passages_list=out and shown_name(cut_file(out)),
@@ -223,7 +215,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     judging: BatchJudging = BatchJudging(),
     unverified: bool = False,
     spread: BatchSpread = BatchSpread(),
-) -> BatchDeduped:
+) -> outcomes.BatchDeduped:
     """Write the documents of files and folders without their near-duplicates, as `neardup batch dedupe`.
 
     It combines `sketch`, `cluster` and `filter`, with their options. With `unverified` sketches alone decide, even a
@@ -263,7 +255,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         took("cluster")
         done = keep(named, batch, written, against=older, unverified=unverified, parts=parts, write=steps.write)
         took("filter")
-    return BatchDeduped.of(
+    return outcomes.BatchDeduped.of(
         done,
         out=shown_name(output.out),
         batch=shown_name(batch),
@@ -294,7 +286,7 @@ def load(
     refresh: Refresh = "wait",
     tell: Tell = warned,
     following: Follow = nullcontext,
-) -> BatchLoaded:
+) -> outcomes.BatchLoaded:
     """Put the documents of a batch into a store, with their sketches, their clusters and the rule.
 
     As `neardup batch load`; another run does the rest. Options for an owner's index are refused for a store of
@@ -302,21 +294,16 @@ def load(
     with the counts, kept up to date, and its result is entered as a context. Raises StoreError, UsageError and
     IncompatibleStoreError.
     """
-    from indexer.library.destinations import Opening, opened
-
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     counts, begin, contended = Loaded(), time.monotonic(), 0
     owners = {"create-missing": loading.create_missing, "allow-version-change": loading.allow_version_change}
     # These are for documents that are there already.
     flag = next((name for name, given in owners.items() if given and of_owner), None)
-    how = Opening(
-        create=not (loading.no_create or flag),
-        create_missing=loading.create_missing,
-        dry_run=loading.dry_run,
-        refresh=refresh,
-        allow_version_change=loading.allow_version_change,
-    )
-    with opened(store, batch.form.info, how) as target:
+    into_store = destination(
+        store, batch.form.info, create=not (loading.no_create or flag), create_missing=loading.create_missing,
+        dry_run=loading.dry_run, refresh=refresh, allow_version_change=loading.allow_version_change,
+    )  # fmt: skip
+    with into_store as target:
         if flag and not target.is_owners:
             raise UsageError(f"--{flag} is for somebody else's index; {shown_name(store)} is neardup's own")
         into = target.destination.store
@@ -326,7 +313,7 @@ def load(
         with following(counts):
             run_load(batch, target.destination, places=places, dry_run=loading.dry_run, summary=counts)
         contended = tell_contended(into, tell) if into is not None else 0
-    return BatchLoaded.of(
+    return outcomes.BatchLoaded.of(
         counts,
         store=shown_name(store),
         dry_run=loading.dry_run,
@@ -336,6 +323,69 @@ def load(
         contended=contended,
         seconds=round(time.monotonic() - begin, 3),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A destination, the `indices` behind its name, and whether documents may be in an index with another name.
+
+    `is_owners` says that the indices belong to an owner.
+    """
+
+    destination: RecordDestination
+    indices: frozenset[str] = frozenset()
+    scattered: bool = False
+    is_owners: bool = False
+
+
+@contextmanager
+def destination(
+    name: str, info: StoreInfo, *, create: bool = True, create_missing: bool = False, dry_run: bool = False,
+    refresh: Refresh = "wait", allow_version_change: bool = False,
+) -> Iterator[Opened]:  # fmt: skip
+    """The destination behind a store's name: a file or an index, made if missing.
+
+    An index is an owner's if neardup has not made it, or others have fields in it. Raises StoreError, NoStoreError if
+    none may be made, IncompatibleStoreError if its sketches have another form than `info`. `create_missing` also makes
+    documents missing in an owner's index; for the rest see `Wanted`.
+    """
+    with ExitStack() as stack:
+        indices, scattered = frozenset[str](), False
+        if not store_file(name):
+            from indexer.engine.client.connection import connect
+            from indexer.engine.client.names import reading_path
+            from indexer.engine.documents.owned_index import CompletedIndex, OwnedIndex
+            from indexer.engine.index.mapping import read_mappings
+
+            client = connect(name)
+            stack.callback(client.close)
+            mappings = read_mappings(client, reading_path(client.target.name))
+            indices, scattered = frozenset(mappings), list(mappings) not in ([], [client.target.name])
+            if not all(mapping.seems_made for mapping in mappings.values()):
+                owned = OwnedIndex(
+                    client, info, dry_run=dry_run, refresh=refresh, allow_version_change=allow_version_change
+                )
+                yield Opened(CompletedIndex(owned) if create_missing else owned, indices, scattered, True)
+                return
+        stored = _stored(name, info, create=create, dry_run=dry_run, refresh=refresh)
+        yield Opened(stack.enter_context(stored), indices, scattered)
+
+
+@contextmanager
+def _stored(name: str, info: StoreInfo, *, create: bool, dry_run: bool, refresh: Refresh) -> Iterator[LoadedStore]:
+    if not create:
+        open_store(name, read_only=True).close()
+    try:
+        store = open_store(name, create=info, read_only=dry_run)
+    except NoStoreError:
+        if not dry_run:
+            raise
+        yield LoadedStore(None, dry_run=True)
+        return
+    with store:
+        info.require_same_schemes(store.info.schemes, name)
+        store.refresh = refresh
+        yield LoadedStore(store, dry_run=dry_run)
 
 
 def _require_files(paths: Sequence[str], walk: Walk) -> None:
@@ -371,8 +421,8 @@ def _output(output: BatchOutput) -> Output:
 
 def _clustered(found: Mapping[str, Any]) -> dict[str, Any]:
     lists: dict[str, Any] = {name: tuple(found[name]) for name in ("unseen", "stale")}
-    lists["shared_keys"] = tuple(BatchSharedKey(**each) for each in found["shared_keys"])
-    lists["chains"] = tuple(BatchChain(**each) for each in found["chains"])
+    lists["shared_keys"] = tuple(outcomes.BatchSharedKey(**each) for each in found["shared_keys"])
+    lists["chains"] = tuple(outcomes.BatchChain(**each) for each in found["chains"])
     return {"seconds": None, **found, **lists}
 
 

@@ -12,8 +12,8 @@ from indexer.library.options import RemovalRequest
 from indexer.library.records import Cluster, Clustering, SharedKey, Written, resting_rows
 from indexer.library.results import unread_of
 from indexer.library.rows import Rows
-from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
+from indexer.matching.shorthand import AnyRule
 from indexer.model import name_of
 from indexer.stores.texts import OUTDATED
 from indexer.text.counts import counted

@@ -15,10 +15,10 @@ from indexer.model.own_files import AnyPath
 
 if TYPE_CHECKING:
     from indexer.library.comparisons import Comparison, TextDifference
-    from indexer.library.rules import AnyRule
     from indexer.matching.question import Question
     from indexer.matching.relating import ReadDocument
     from indexer.matching.rule import MatchRule
+    from indexer.matching.shorthand import AnyRule
     from indexer.relations.versions.signs import Signs
     from indexer.stores.base import Store
     from indexer.text.excerpts import Readable
@@ -31,7 +31,7 @@ def compare(
 
     Raises UsageError, NotFoundError and ExtractionError.
     """
-    from indexer.library.rules import rule_of
+    from indexer.matching.shorthand import rule_of
 
     rule = rule_of(match, store)
     one, other = (_question(os.fspath(name), extraction or Extraction(), store) for name in (a, b))
@@ -48,16 +48,12 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
     from indexer.relations.versions.order import compared as in_order
 
     made = compared(rule, one, other, store)
-    if one.simhash is None and made.identical:
-        # Without words there is nothing to align.
-        same = relation_members(Relation("identical"))
-        return Comparison(
-            str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits,
-            of_a=None, of_b=None, label="", longest=None, passages_total=None, passages=(), **same,
-            **order_members(None), a=query_of(one), b=query_of(other),
-        )  # fmt: skip
-    shared = Excerpts(store, of_letters=rule.of_letters).between(one, other)
-    relation = shared.relation if shared and made.near else None
+    # Without words there is nothing to align.
+    is_wordless = one.simhash is None and made.identical
+    shared = None if is_wordless else Excerpts(store, of_letters=rule.of_letters).between(one, other)
+    relation = Relation("identical") if is_wordless else shared.relation if shared and made.near else None
+    has_order = made.near and not is_wordless
+    order = order_with(in_order(one.signs, other.signs), relation) if has_order else None
     of_a, of_b = shared.common.shares if shared else (None, None)
     return Comparison(
         str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits,
@@ -68,7 +64,7 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
         passages_total=len(shared.common.passages) if shared else None,
         passages=shared.excerpts if shared else (),
         **relation_members(relation),
-        **order_members(order_with(in_order(one.signs, other.signs), relation) if made.near else None),
+        **order_members(order),
         a=query_of(one),
         b=query_of(other),
     )  # fmt: skip

@@ -16,8 +16,8 @@ from indexer.library.options import Arriving, ClusterOptions, Extraction, Finger
 from indexer.library.program_documents import columns_of, document, documents
 from indexer.library.records import Described, FailedDocument
 from indexer.library.rows import Rows
-from indexer.library.rules import AnyRule
 from indexer.library.stores import AT_ONCE, Progress
+from indexer.matching.shorthand import AnyRule
 from indexer.model import name_of
 from indexer.model.chunking import chunks
 from indexer.model.own_files import AnyPath

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.library import asking
 from indexer.library.rows import Rows
-from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
+from indexer.matching.shorthand import AnyRule
 from indexer.model import Document, Record, Ref, Sketch
 
 if TYPE_CHECKING:

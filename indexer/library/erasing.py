@@ -9,8 +9,8 @@ from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.library import asking
 from indexer.library.results import stored_members
 from indexer.library.rows import Rows
-from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
+from indexer.matching.shorthand import AnyRule
 from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from threading import Event
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 from indexer.errors import MachineError, NeardupError, NotFoundError, StoreError
 from indexer.library.alerts import AlertCounts, Alerts
@@ -18,51 +18,27 @@ from indexer.text.counts import counted
 
 # Looks that failed are as far apart as this at most, in seconds.
 _LONGEST = 60.0
-_METRICS = {
-    "behind": "Changes not looked at yet.",
-    "documents": "Documents in the index.",
-    "annotated": "Documents fingerprinted by this process.",
-    "failed": "Documents that could not be fingerprinted by this process.",
-    "removed": "Records of gone documents, removed by this process.",
-    "passes": "Runs over new documents.",
-    "regroupings": "Groupings of everything.",
-    "errors": "Looks at the index that failed.",
-    "rate": "Documents a second in the last run with any.",
-    "alerts_delivered": "Alerts taken by a receiver.",
-    "alerts_lost": "Alerts given up.",
-    "alerts_waiting": "Alerts waiting for their receiver.",
-    "held": "1 if nothing is removed because too many documents are gone at once.",
-    "standing_by": "1 if another process follows the index.",
-    "looked_at": "When the index was last looked at, in seconds since 1970.",
-}
 # What may be right the next time.
 _PASSING = (StoreError, MachineError, NotFoundError)
 
 
 @dataclass(slots=True)
 class FollowState(AlertCounts):
-    """The state of a process following an index or folders, for its observers.
+    """The state of a process following an index or folders, for its observers; `error` is the present problem."""
 
-    `behind` counts unseen changes, `documents` all; `annotated`, `failed` and `removed` count those of this process,
-    `passes` its runs over new documents, `regroupings` its full runs, `errors` failed looks. `rate` is the documents a
-    second of the last run with any. `held` says that nothing is removed because too many documents are gone at once;
-    `standing_by` that another process works. `error` is the present problem, `looked_at` the time of the last look
-    (seconds since 1970).
-    """
-
-    behind: int = 0
-    documents: int = 0
-    annotated: int = 0
-    failed: int = 0
-    removed: int = 0
-    passes: int = 0
-    regroupings: int = 0
-    errors: int = 0
-    rate: float = 0.0
-    held: bool = False
-    standing_by: bool = False
+    behind: Annotated[int, "Changes not looked at yet."] = 0
+    documents: Annotated[int, "Documents in the index."] = 0
+    annotated: Annotated[int, "Documents fingerprinted by this process."] = 0
+    failed: Annotated[int, "Documents that could not be fingerprinted by this process."] = 0
+    removed: Annotated[int, "Records of gone documents, removed by this process."] = 0
+    passes: Annotated[int, "Runs over new documents."] = 0
+    regroupings: Annotated[int, "Groupings of everything."] = 0
+    errors: Annotated[int, "Looks at the index that failed."] = 0
+    rate: Annotated[float, "Documents a second in the last run with any."] = 0.0
+    held: Annotated[bool, "1 if nothing is removed because too many documents are gone at once."] = False
+    standing_by: Annotated[bool, "1 if another process follows the index."] = False
     error: str = ""
-    looked_at: float = 0.0
+    looked_at: Annotated[float, "When the index was last looked at, in seconds since 1970."] = 0.0
 
     @property
     def is_well(self) -> bool:
@@ -77,9 +53,10 @@ class FollowState(AlertCounts):
         """The state as metrics with this store's name, in Prometheus's text format."""
         from indexer.report.metrics import Metric, exposition
 
-        values, here = self.as_dict(), {"store": shown}
-        told = _METRICS.items()
-        return exposition(Metric(f"neardup_follow_{name}", says, [(here, values[name])]) for name, says in told)
+        hints = get_type_hints(FollowState, include_extras=True)
+        told = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+        here, values = {"store": shown}, asdict(self)
+        return exposition(Metric(f"neardup_follow_{name}", says, [(here, values[name])]) for name, says in told.items())
 
 
 class Follower:

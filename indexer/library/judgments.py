@@ -45,8 +45,8 @@ class JudgedShare:
 
 
 @dataclass(frozen=True, slots=True)
-class NotCounted:
-    """A judgment without effect."""
+class RefusedDocument:
+    """A document with a judgment or a decision without effect."""
 
     table: ClassVar[tuple[str, ...]] = ("id", "reason")
 
@@ -68,8 +68,8 @@ class JudgedRule(Shown):
         "too few judgments"]  # fmt: skip
     shares: Annotated[Rows[JudgedShare], "The precision from each threshold on; empty for too few "
         "judgments"] = field(default_factory=lambda: Rows(JudgedShare), repr=False)  # fmt: skip
-    not_counted: Annotated[Rows[NotCounted], "Judgments of documents outside the sample, or "
-        "changed"] = field(default_factory=lambda: Rows(NotCounted), repr=False)  # fmt: skip
+    not_counted: Annotated[Rows[RefusedDocument], "Judgments of documents outside the sample, or "
+        "changed"] = field(default_factory=lambda: Rows(RefusedDocument), repr=False)  # fmt: skip
     says: Annotated[tuple[str, ...], "The result in sentences"] = ()
 
 
@@ -90,7 +90,7 @@ def judged_rule(store: Store, judgments: str | os.PathLike[str], *, precision: f
     fits = min(enough, key=lambda each: each.threshold, default=None)
     done = JudgedRule(
         made.rule.written(whole=True), sample.documents, len(sample.in_turn()), judged, needed, precision,
-        fits.threshold if fits else None, Rows(JudgedShare, shares), Rows(NotCounted, refused),
+        fits.threshold if fits else None, Rows(JudgedShare, shares), Rows(RefusedDocument, refused),
     )  # fmt: skip
     return replace(done, says=tuple(_sentences(done, made.rule, fits)))
 
@@ -113,19 +113,19 @@ def _sentences(done: JudgedRule, rule: MatchRule, fits: JudgedShare | None) -> I
         yield f"the lowest threshold with {done.wanted:.0%} right: {shown}; of these {_interval(fits)}"
 
 
-def _counting(store: Store, given: JudgedSample, sample: Sample) -> tuple[dict[Sampled, bool], list[NotCounted]]:
+def _counting(store: Store, given: JudgedSample, sample: Sample) -> tuple[dict[Sampled, bool], list[RefusedDocument]]:
     drawn = {one.document: one for one in sample.in_turn()}
-    said, refused = dict[Sampled, bool](), list[NotCounted]()
+    said, refused = dict[Sampled, bool](), list[RefusedDocument]()
     for document, other in seen_documents(store, given.judged):
         name = document.decided.id
         wrong = next((one for one in (document, other) if one.reason), None)
         if wrong and wrong.reason:
             says = wrong.reason.sentence
-            refused.append(NotCounted(name, says if wrong is document else f"{other.decided.id}: {says}"))
+            refused.append(RefusedDocument(name, says if wrong is document else f"{other.decided.id}: {says}"))
         elif document.ref not in drawn:
-            refused.append(NotCounted(name, _NOT_DRAWN))
+            refused.append(RefusedDocument(name, _NOT_DRAWN))
         elif drawn[document.ref].repeats != other.ref:
-            refused.append(NotCounted(name, _OTHER))
+            refused.append(RefusedDocument(name, _OTHER))
         else:
             said[drawn[document.ref]] = document.decided.choice == "keep"
     return said, refused
@@ -167,16 +167,6 @@ class Remembrance:
     apart: Annotated[tuple[str, ...], "The documents different from those, or without any, from one another"]
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedDecision:
-    """A document with a refused decision."""
-
-    table: ClassVar[tuple[str, ...]] = ("id", "reason")
-
-    id: Annotated[str, "The document, as the file names it"]
-    reason: Annotated[str, "The reason for refusing it"]
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Decisions(Shown):
     """The decisions of people remembered by a store, and the result of reading a file."""
@@ -184,8 +174,8 @@ class Decisions(Shown):
     kept: Annotated[int, "The number of new ones in the file"] = 0
     known: Annotated[int, "The number of already remembered ones in the file"] = 0
     forgotten: Annotated[int, "The number of forgotten ones"] = 0
-    refused: Annotated[Rows[RefusedDecision], "Documents of the file with refused "
-        "decisions"] = field(default_factory=lambda: Rows(RefusedDecision), repr=False)  # fmt: skip
+    refused: Annotated[Rows[RefusedDocument], "Documents of the file with refused "
+        "decisions"] = field(default_factory=lambda: Rows(RefusedDocument), repr=False)  # fmt: skip
     contradictions: Annotated[tuple[str, ...], "The contradictions, each in a sentence; their decisions are not "
         "kept"] = ()  # fmt: skip
     held: Annotated[Rows[Remembrance], "All decisions of the store "
@@ -207,6 +197,6 @@ def decide(
         for one in store.decisions()
     )
     return Decisions(
-        done.kept, done.known, forgotten, Rows(RefusedDecision, (RefusedDecision(*one) for one in done.refused)),
+        done.kept, done.known, forgotten, Rows(RefusedDocument, (RefusedDocument(*one) for one in done.refused)),
         tuple(done.contradictions), Rows(Remembrance, held),
     )  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
+import zipfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +13,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import UsageError, shown, takes_named_arguments
+from indexer.errors import NeardupError, StoreError, UsageError, shown, takes_named_arguments
 from indexer.library.making import TextInput, all_sketches, is_many, sketches_of
 from indexer.library.rows import Rows
 from indexer.matching.lookups import plans, scans
 from indexer.matching.rule import Finder, MatchRule, default_rule, parse_rule
-from indexer.model import Sketch
+from indexer.model import Sketch, own_files
 from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Positions
 from indexer.text.counts import counted
 
+_FORMAT = "neardup-memory-index 1"
 # This many documents, and half of all, may be gone before their places are given away.
 _FEW_GONE = 1000
 # This many are compared at once, so that few payloads are copied.
@@ -120,29 +123,55 @@ class MemoryIndex:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file: a new one first, then renamed. Raises StoreError."""
-        from indexer.library.saving import save
-
         with self._lock:
             self._compact()
-            ids = list(self._place)
-            payloads = {name: Ragged.of_bytes(rows) for name, rows in self._payloads.items()}
-            postings = {name: table.in_order() for name, table in self._postings.items()}
-        save(path, self.rule, ids, payloads, postings)
+            header = {"format": _FORMAT, "rule": self.rule.written(whole=True), "ids": list(self._place)}
+            arrays: dict[str, npt.NDArray[Any]] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
+            for name, rows in self._payloads.items():
+                packed = Ragged.of_bytes(rows)
+                arrays |= {f"{name}.payloads": packed.values, f"{name}.offsets": packed.offsets}
+            for name, table in self._postings.items():
+                arrays[f"{name}.keys"], arrays[f"{name}.owners"] = table.in_order()
+        try:
+            with own_files.written_whole(path) as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+        except OSError as error:
+            raise StoreError(f"{os.fspath(path)}: the index can't be written: {error.strerror}") from error
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MemoryIndex:
-        """Load an index written by `save`. Raises StoreError for any other file, or a damaged one."""
-        from indexer.library.saving import load
+        """Load an index written by `save`: arrays of numpy without code.
 
-        saved = load(path)
-        index = cls(saved.rule)
-        index._ids = list(saved.ids)
-        index._place = {id_: place for place, id_ in enumerate(saved.ids)}
-        index._payloads = {
-            name: [rows.bytes_of(place) for place in range(len(rows))] for name, rows in saved.payloads.items()
-        }
-        for name, (keys, owners) in saved.postings.items():
-            index._postings[name].extend(owners, keys)
+        Raises StoreError for any other file, or a damaged one.
+        """
+        try:
+            with open(path, "rb", opener=own_files.reader) as file, np.load(file, allow_pickle=False) as arrays:
+                return cls._of(arrays)
+        except OSError as error:
+            raise StoreError(f"{os.fspath(path)}: the index can't be read: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile, NeardupError) as error:
+            raise StoreError(
+                f"{os.fspath(path)}: is damaged, or no index of this version; save it again ({error})"
+            ) from error
+
+    @classmethod
+    def _of(cls, arrays: Any) -> MemoryIndex:
+        header = json.loads(arrays["header"].tobytes())
+        if header["format"] != _FORMAT:
+            raise ValueError(header["format"])
+        index, ids = cls(parse_rule(header["rule"])), header["ids"]
+        if not all(type(one) in (str, int) for one in ids) or len(set(ids)) < len(ids):
+            raise ValueError("ids")
+        index._ids, index._place = ids, {id_: place for place, id_ in enumerate(ids)}
+        for name, scheme in index.rule.schemes.items():
+            packed = _payloads(arrays, name, len(ids))
+            rows = index._payloads[name] = [packed.bytes_of(place) for place in range(len(packed))]
+            if there := list(filter(None, rows)):
+                # One comparison with each tells a payload of another scheme.
+                scheme.similarities(there[0], there)
+        for name, table in index._postings.items():
+            keys, owners = _saved_postings(arrays, name, len(ids))
+            table.extend(owners, keys)
         return index
 
     def insert_sketches(self, id_: str | int, sketches: Mapping[str, Sketch | None]) -> None:
@@ -304,3 +333,20 @@ class _Postings:
         every, owning = np.concatenate((self._keys, keys)), np.concatenate((self._owners, owners))
         order = np.argsort(every, kind="stable")
         self._keys, self._owners = every[order], owning[order]
+
+
+def _payloads(arrays: Any, name: str, count: int) -> Ragged:
+    values, offsets = arrays[f"{name}.payloads"], arrays[f"{name}.offsets"]
+    rises = offsets.size and offsets[0] == 0 and offsets[-1] == values.size and (offsets[1:] >= offsets[:-1]).all()
+    if values.dtype != np.uint8 or offsets.dtype != np.int64 or offsets.shape != (count + 1,) or not rises:
+        raise ValueError(f"{name}.payloads")
+    return Ragged(values, offsets)
+
+
+def _saved_postings(arrays: Any, name: str, count: int) -> tuple[Positions, Positions]:
+    keys, owners = arrays[f"{name}.keys"], arrays[f"{name}.owners"].astype(np.int64, casting="safe")
+    if keys.dtype != np.int64 or keys.ndim != 1 or keys.shape != owners.shape:
+        raise ValueError(f"{name}.keys")
+    if owners.size and not 0 <= int(owners.min()) <= int(owners.max()) < count:
+        raise ValueError(f"{name}.owners")
+    return keys, owners

@@ -15,8 +15,8 @@ from indexer.library.program_documents import columns_of
 from indexer.library.records import Match, Pair, RulePlan, Similar, Uncompared, Unread
 from indexer.library.results import match_of, pair_of, plan_of, similar_of, unread_of
 from indexer.library.rows import Rows
-from indexer.library.rules import AnyRule
 from indexer.library.stores import OpenStore
+from indexer.matching.shorthand import AnyRule
 from indexer.model.own_files import AnyPath
 from indexer.text.hiding import shown_name
 

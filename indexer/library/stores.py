@@ -14,13 +14,16 @@ from indexer.library.opening import Tell, tell_contended, warned
 from indexer.library.records import Described
 from indexer.library.results import described
 from indexer.library.rows import html_table
-from indexer.library.rules import AnyRule, MatchRule, explained, is_asked, rule_of
+from indexer.matching.rule import MatchRule
+from indexer.matching.shorthand import AnyRule, explained, rule_asked, rule_of
 from indexer.model import Ref
 from indexer.stores import Store
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.extract.kept import KeptWorkers
+
+__all__ = ["AT_ONCE", "MatchRule", "OpenStore", "Progress", "explained", "rule_of"]
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
@@ -59,7 +62,8 @@ class OpenStore:
 
     def rule_asked(self, match: AnyRule) -> MatchRule | None:
         """The requested rule, or None. Raises the errors of `rule`."""
-        return self.rule(match) if is_asked(match) else None
+        with self._lock:
+            return rule_asked(match, self.store)
 
     def tell_plan(self, rule: MatchRule) -> None:
         for line in explained(rule):

@@ -27,11 +27,19 @@ from indexer.text.counts import counted
 _USUAL_BITS = 3
 
 
-def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
-    """The requested rule, the store's default without a request.
+AnyRule = str | MatchRule | RuleRequest | None
+"""A rule as written, as an object, or as the short options of the command ask for one; None for the default."""
 
-    Raises UsageError for contradicting parts, and if the store lacks a scheme.
+
+def rule_of(match: AnyRule, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
+    """The requested rule, else the store's default, without a store that of a new one.
+
+    With `hashes` the default is by hashes of simhash-doc alone. Raises UsageError, also for contradicting parts, and
+    IncompatibleStoreError if the store has a scheme with other parameters.
     """
+    if isinstance(match, MatchRule):
+        return match
+    wanted = match if isinstance(match, RuleRequest) else RuleRequest(match=match)
     if wanted.match is not None:
         if wanted.parts:
             raise UsageError(f"the rule {wanted.match} is complete: leave out -k, --scheme, --similarity and --verify")
@@ -51,9 +59,10 @@ def rule_of(wanted: RuleRequest, store: Store | None = None, *, hashes: bool = F
     return MatchRule(rule.finders, verifier or rule.verifier)
 
 
-def rule_asked(wanted: RuleRequest, store: Store | None = None) -> MatchRule | None:
+def rule_asked(match: AnyRule, store: Store | None = None) -> MatchRule | None:
     """The requested rule, or None. Raises the errors of rule_of()."""
-    return rule_of(wanted, store) if wanted.given else None
+    is_asked = match.given if isinstance(match, RuleRequest) else match is not None
+    return rule_of(match, store) if is_asked else None
 
 
 def _found(wanted: RuleRequest, store: Store | None) -> MatchRule:

@@ -5,63 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from indexer.errors import MachineError, UsageError
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.opening import Tell
-from indexer.library.tokens import is_loopback
-from indexer.service.limits import LOCAL_NAMES, ServiceLimits
+from indexer.library.tokens import read_token
+from indexer.service.limits import TOKEN_VARIABLE, Listening, ServiceLimits
 
-TOKEN_VARIABLE = "NEARDUP_SERVE_TOKEN"  # noqa: S105 - the name of a variable
-_SHORTEST_TOKEN = 16
 _LARGEST_HEAD = 16_384
 _BACKLOG = 2048
 _OF_TOOLS = "the Model Context Protocol takes the package mcp"
-
-
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """The address of a service: a host and a port, with TLS if there are a certificate and its key.
-
-    `hosts` are further names of it. On an address within reach of other machines it demands a `token` and TLS, unless
-    `trust_network` is true.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8600
-    hosts: Sequence[str] = ()
-    token: str = ""
-    certificate: str | None = None
-    key: str | None = None
-    trust_network: bool = False
-
-    @property
-    def names(self) -> frozenset[str]:
-        own = LOCAL_NAMES if is_loopback(self.host) else {self.host}
-        return frozenset(name.lower().strip("[]") for name in (*own, *self.hosts))
-
-    def require_safe(self) -> None:
-        if bool(self.certificate) != bool(self.key):
-            raise UsageError("--tls-certificate and --tls-key go together")
-        if self.token and len(self.token) < _SHORTEST_TOKEN:
-            raise UsageError(f"the token is too short: take {_SHORTEST_TOKEN} characters or more")
-        if is_loopback(self.host) or self.trust_network:
-            return
-        if not self.token:
-            raise UsageError(
-                f"{self.host}: other machines reach this address: give --token-file, or set {TOKEN_VARIABLE} "
-                "(--trust-network goes without)"
-            )
-        if not self.certificate:
-            raise UsageError(
-                f"{self.host}: other machines reach this address: give --tls-certificate and --tls-key "
-                "(--trust-network goes without)"
-            )
 
 
 def serve(
@@ -77,7 +34,8 @@ def serve(
 
     Raises UsageError, StoreError, and MachineError if it can't listen or packages of the extra are missing.
     """
-    listening.require_safe()
+    token = read_token(listening.token_file, "--token-file", TOKEN_VARIABLE)
+    listening.require_safe(token)
     with _needed("the service takes starlette and uvicorn", "serve"):
         import uvicorn
 
@@ -100,13 +58,13 @@ def serve(
         opened,
         limits,
         hosts=listening.names,
-        token=listening.token,
+        token=token,
         with_tools=mcp,
     )
     config = uvicorn.Config(
         made, http=partial(BoundedConnection, limits.timeout),  # type: ignore[arg-type]  # called as a class is
         ws="none", loop="asyncio", lifespan="on", log_level="error", access_log=False, server_header=False,
-        proxy_headers=False, ssl_certfile=listening.certificate, ssl_keyfile=listening.key,
+        proxy_headers=False, ssl_certfile=listening.tls_certificate, ssl_keyfile=listening.tls_key,
         h11_max_incomplete_event_size=_LARGEST_HEAD, timeout_graceful_shutdown=5,
     )  # fmt: skip
     # A request that fails leaves a trace, and a thousand of them a second leave one.
@@ -114,10 +72,10 @@ def serve(
     try:
         config.load()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{listening.certificate}: the certificate or its key can't be used: {error}") from None
+        raise UsageError(f"{listening.tls_certificate}: the certificate or its key can't be used: {error}") from None
     listener = partial(Listener, most=most_connections(), tell=lambda text: tell(text, level="warning"))
     with _bound(listening.host, listening.port, listener) as bound:
-        scheme = "https" if listening.certificate else "http"
+        scheme = "https" if listening.tls_certificate else "http"
         host = f"[{listening.host}]" if ":" in listening.host else listening.host
         if told is not None:
             told(f"{scheme}://{host}:{bound.getsockname()[1]}")

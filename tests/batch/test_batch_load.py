@@ -26,7 +26,7 @@ from indexer.clustering.memory import require_remembered
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
-from indexer.library.destinations import Opening, opened
+from indexer.library.batches import destination
 from indexer.library.opening import open_store
 from indexer.matching.rule import default_rule, parse_rule
 from indexer.model import ClusterRecord, Record, Ref
@@ -73,7 +73,7 @@ def batched(given: Path, out: Path, form: Form = FORM, rule: str | None = None, 
 
 def loaded(out: Path, store: Path | str, **how: Any) -> Loaded:
     batch = Batch.of(str(out))
-    with opened(str(store), batch.form.info, Opening(**how)) as target:
+    with destination(str(store), batch.form.info, **how) as target:
         return load(batch, target.destination, dry_run=how.get("dry_run", False))
 
 

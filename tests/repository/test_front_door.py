@@ -28,11 +28,11 @@ from indexer.library import (
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.reports import Report
-from indexer.library.rules import RuleRequest
 from indexer.library.scheme_figures import list_schemes
 from indexer.library.statistics import gather
+from indexer.matching.request import RuleRequest
 from indexer.service import serving, status
-from indexer.service.limits import ServiceLimits
+from indexer.service.limits import Listening, ServiceLimits
 from tests.cli.command import leaves
 
 # The functions that a command calls, beside `indexer.open` where it opens a store.
@@ -74,7 +74,7 @@ CALLS: dict[str, tuple[Callable[..., object] | type, ...]] = {
         followed_folders.FollowedFolders,
         status.status_served,
     ),
-    "serve": (serving.serve, serving.Listening, ServiceLimits),
+    "serve": (serving.serve, Listening, ServiceLimits),
     "mcp": (serving.serve_tools, ServiceLimits),
     "batch sketch": (batches.sketch,),
     "batch cluster": (batches.cluster, batches.rule_for),
@@ -110,10 +110,6 @@ RENAMED = {
     ("schemes", "remove"): "name",
     ("follow", "status_host"): "host",
     ("follow", "status_port"): "port",
-    ("serve", "allow_host"): "hosts",
-    ("serve", "token_file"): "token",
-    ("serve", "tls_certificate"): "certificate",
-    ("serve", "tls_key"): "key",
 }
 
 OPTIONS = {**vars(options), **vars(batch_options), **vars(engine_options)}

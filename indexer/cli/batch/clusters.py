@@ -11,8 +11,7 @@ import click
 
 from indexer.cli.options.answers import command
 from indexer.cli.options.groups import A_PATH
-from indexer.cli.options.matching import show_rule
-from indexer.cli.options.shared import JsonAsked, RunOutput, StrictAsked
+from indexer.cli.options.shared import JsonAsked, RunOutput, StrictAsked, show_rule
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import answer_json, fields, say, size, table
 from indexer.errors import ExtractionError

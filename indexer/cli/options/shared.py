@@ -15,7 +15,7 @@ from indexer.cli.options.groups import A_PATH, KINDS, Related
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import say, shown_store, told_each_minute
 from indexer.errors import UsageError
-from indexer.library.options import AUTO, Format, require_format
+from indexer.library.options import AUTO, Format, RuleRequest, require_format
 from indexer.model.declared import Option
 from indexer.model.times import Refresh
 from indexer.text.remarks import in_json, note
@@ -23,6 +23,7 @@ from indexer.text.remarks import in_json, note
 if TYPE_CHECKING:
     from indexer.library.collection import Collection
     from indexer.library.opening import Follow
+    from indexer.library.stores import MatchRule
 
     _FormatType = click.Choice[str]
 else:
@@ -82,6 +83,22 @@ def index_store(says: str) -> Callable[[str], click.Option]:
 
 
 StoreAsked = Annotated[str, store_unless()]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching(RuleRequest):
+    """The options of the match rule; `explain` asks for it in words."""
+
+    heading = "What counts as near"
+
+    explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")] = False
+
+
+def show_rule(rule: MatchRule) -> None:
+    from indexer.library.stores import explained
+
+    for line in explained(rule):
+        say(line)
 
 
 class _FailureCounts(Protocol):

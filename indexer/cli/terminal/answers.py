@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from indexer.cli.terminal.progress import Following
     from indexer.library.comparisons import Comparison, TextDifference
     from indexer.library.records import Match, Query, Similar, Uncompared, Unread
-    from indexer.library.rules import MatchRule
+    from indexer.library.stores import MatchRule
 
     Related = Comparison | TextDifference | Match
 

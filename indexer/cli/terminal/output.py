@@ -61,6 +61,13 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and not in_json()
 
 
+def confirm(question: str, otherwise: str) -> None:
+    """Ask a question, and stop unless the answer is yes. Raises UsageError, saying `otherwise`, if nobody is there."""
+    if not can_ask():
+        raise UsageError(otherwise)
+    click.confirm(question, abort=True, err=True)
+
+
 def about(error: BaseException) -> dict[str, object]:
     reason = {"reason": error.reason} if isinstance(error, ExtractionError) else {}
     return {"error": type(error).__name__, **reason}
