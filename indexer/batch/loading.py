@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.rows import Batch, BatchRow, Places
-from indexer.clustering.annotations import READ_AT_ONCE, alone, cluster_of, is_alone
+from indexer.clustering.annotations import READ_AT_ONCE
 from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice
@@ -186,11 +186,13 @@ class _LoadRun:
         assigner = Assigner(self._store, CanonicalRule())
         members = _Members()
         for refs, rows in self._batch.members(self._places):
-            self._alone(assigner, members.add(self._lying(refs), rows))
+            singles = members.add(self._lying(refs), rows)
+            assigner.set_alone(singles if self._had_clusters else ())
         for names, rows in self._batch.older():
             refs = self._lying(list(map(Ref, names)), searched=self._places.named)
             self._older += sum(known is not None for known in self._store.annotations(refs))
-            self._alone(assigner, members.add(refs, rows))
+            singles = members.add(refs, rows)
+            assigner.set_alone(singles if self._had_clusters else ())
         kept = members.assign(assigner, lambda refs: self._lying(refs, searched=self._places.named))
         if self._had_clusters:
             _forget(self._store, assigner, kept)
@@ -208,12 +210,6 @@ class _LoadRun:
             ]
             whole.append(lie[0] if len(lie) == 1 else ref)
         return whole
-
-    def _alone(self, assigner: Assigner, refs: Sequence[Ref]) -> None:
-        for some in chunks(refs if self._had_clusters else (), READ_AT_ONCE):
-            known = zip(some, self._store.annotations(some), strict=True)
-            changed = [ref for ref, said in known if said and cluster_of(said) and not is_alone(ref, said)]
-            assigner.note([(ref, alone(ref), {}) for ref in changed])
 
 
 class _Members:

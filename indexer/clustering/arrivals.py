@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from indexer.clustering.annotations import MARK, READ_AT_ONCE, cluster_of, is_alone, leaving
 from indexer.clustering.assign import Assigner, Changes
-from indexer.clustering.batch_lookup import BatchDocuments, BulkJudge, SketchIdentity, sketch_identity
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
 from indexer.clustering.clusters import put_groups, renew_relations
@@ -28,13 +26,13 @@ from indexer.clustering.versions import ReplacedVersions
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.duplicates import DuplicateFilter
 from indexer.matching.lookups import Asking, plans
-from indexer.matching.nodes import found_of, read_nodes
+from indexer.matching.measures.tables import Comparer
+from indexer.matching.nodes import found_of, nodes_of, read_nodes
+from indexer.matching.pairing import node_pairs
 from indexer.matching.rule import MatchRule, TextVerification, default_rule
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
-from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
-from indexer.schemes.base import Similarities
 from indexer.stores.base import Store
 
 # This many near documents are looked at for one that comes: enough to know what it belongs to.
@@ -42,9 +40,11 @@ _MOST_NEAR = 1000
 # Reading a document of a store takes a fifteenth of looking one up; but not for so few, and never of so many.
 _READ_FOR = 15
 _FEWEST_READ_FOR, _MOST_READ = 500, 500_000
-# Documents are put into clusters after as many seconds, or as many times the seconds that it took before, or when as
-# many wait with what is near them.
-_WAIT_SECONDS, _WAIT_TIMES, _MOST_WAITING = 30.0, 5, 100_000
+# Documents are put into clusters after as many seconds, or as many times the seconds that it took before.
+_WAIT_SECONDS, _WAIT_TIMES = 30.0, 5
+# Of documents with equal sketches so many are tried beside the first, of which each may say something else.
+_MOST_EQUAL = 3
+_SketchIdentity = tuple[bytes, ...]
 
 
 @dataclass(slots=True)
@@ -207,62 +207,41 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         self._decisions.note(records)
         self._coming, self._near = set(often) - settled, None
         self._left |= {name for one, _, fields in known if one.ref in self._coming and (name := cluster_of(fields))}
-        if not self.skip and self._reads_all(self._unasked() + len(self._coming)):
-            return [None] * len(records)
-        return self._look_up(records, often, {one.ref for one, *_ in known})
+        return self._look_up(records, often, {one.ref for one, *_ in known}) if self.skip else [None] * len(records)
 
     def _look_up(
         self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]
     ) -> list[KnownOriginal | None]:
-        coming, later = self._coming, often.copy()
+        # What another document replaces in this batch is near nothing.
+        last = {record.ref: place for place, record in enumerate(records) if record.ref in self._coming}
+        found = self._stored_near([records[place] for place in last.values()])
+        stored = {ref: [one for one in near if one.ref not in last] for ref, near in found.items()}
+        going = leaving(self.store, {one.ref for near in stored.values() for one in near})
+        outdated, unseen = self._outdated(stored.values(), going)
         nearby = self._near = {}
-        kept = BatchDocuments(self.rule)
-        answers: list[KnownOriginal | None] = []
-        askings = [asking_of(self.store, self.rule, record) if record.ref in coming else None for record in records]
-        rows = found_of(records, self.rule, keys=False).payloads
-        asked = {sketch_identity(one): (place, one) for place, one in enumerate(askings) if one}
-        stored = self._stored_near(asked, rows, coming)
-        going = leaving(self.store, {one.ref for near in stored.values() for one in near if self.skip})
-        outdated, unseen = self._outdated(stored.values(), going) if self.skip else (set(), set())
-        judging, place_of = BulkJudge(self.rule, rows), dict[Ref, int]()
-        for place, (record, asking) in enumerate(zip(records, askings, strict=True)):
-            later[record.ref] -= 1
-            if asking is None or later[record.ref]:
-                # What another document replaces in this batch is near nothing.
+        batch = _ComingDocuments(self.rule, [records[last[ref]] for ref in stored])
+        earlier, answers = dict[Ref, Record](), list[KnownOriginal | None]()
+        for place, record in enumerate(records):
+            if record.ref not in stored or last[record.ref] != place:
                 answers.append(None)
                 continue
-            near = nearby[record.ref] = list(stored[sketch_identity(asking)])
-            of_store = near.copy()
-            same = kept.equal(record)
-            if same is not None:
-                # That one leads on to all that is near both.
-                near[:] = [Neighbour(same, 1.0)]
-            elif met := kept.met(asking):
-                payloads = {
-                    name: payload.take(np.array([place_of[ref] for ref in met])) for name, payload in rows.items()
-                }
-                judging.add(place, payloads, len(met), partial(_add_near, near, met))
+            near, equal = batch.near(record.ref)
             out = None
-            if self.skip and record.ref not in known and often[record.ref] == 1:
-                # What is left out is near nothing that comes later in the batch.
-                judging.flush()
-                equal = [Neighbour(ref, one.similarity) for one in near for ref in kept.beside(one.ref)]
-                likely = dict.fromkeys((*near, *equal, *of_store))
+            if record.ref not in known and often[record.ref] == 1:
+                likely = dict.fromkeys((*near, *equal, *stored[record.ref]))
                 near_enough = [one for one in likely if not self._decisions.are_apart(record.ref, one.ref)]
                 left = going | outdated | unseen
                 staying = sorted((one for one in near_enough if one.ref not in left), key=_nearest)
-                earlier = {records[at].ref: records[at] for at in place_of.values()}
                 out = self._stand_ins.first_of(record, staying, earlier) if staying else None
                 self.counts.outdated += out is None and any(one.ref in outdated for one in near_enough)
                 if out and out.action == "mark":
                     self._marks[record.ref], out = out.ref, None
             answers.append(out)
             if out is None:
-                kept.add(record)
-                place_of[record.ref] = place
-            else:
-                del nearby[record.ref]
-        judging.flush()
+                # A document with equal sketches leads on to all that is near both.
+                nearby[record.ref] = near if batch.has_equal(record.ref) else [*stored[record.ref], *near]
+                batch.add(record.ref)
+                earlier[record.ref] = record
         return answers
 
     def _outdated(self, found: Iterable[Sequence[Neighbour]], going: Collection[Ref]) -> tuple[set[Ref], set[Ref]]:
@@ -281,23 +260,24 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
     def refuses(self, near: KnownOriginal) -> bool:
         return near.action == "refuse"
 
-    def _stored_near(
-        self, asked: Mapping[SketchIdentity, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
-    ) -> dict[SketchIdentity, list[Neighbour]]:
-        answers: dict[SketchIdentity, list[Neighbour]] = {}
-        judging = BulkJudge(self.rule, rows)
-        results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
-        for (held, (place, _)), batches in zip(asked.items(), results, strict=True):
-            near = answers[held] = []
-            for number, batch in enumerate(batches):
+    def _stored_near(self, records: Iterable[Record]) -> dict[Ref, list[Neighbour]]:
+        """The near stored documents of each comparable document; those with equal sketches share one list."""
+        alike, first = dict[Ref, _SketchIdentity](), dict[_SketchIdentity, Asking]()
+        for record in records:
+            if asking := asking_of(self.store, self.rule, record):
+                first.setdefault(alike.setdefault(record.ref, _sketch_identity(asking)), asking)
+        results = self.store.probe_many([asking.probes for asking in first.values()], list(self.rule.schemes))
+        found: dict[_SketchIdentity, list[Neighbour]] = {}
+        for (sketches, asking), batches in zip(first.items(), results, strict=True):
+            near = found[sketches] = []
+            for batch in batches:
                 if len(batch.refs):
-                    judging.add(place, batch.payloads, len(batch.refs), partial(_add_near, near, batch.refs))
-                if number:
-                    judging.flush()
+                    values = asking.near(batch)
+                    places = np.flatnonzero(values >= 0).tolist()
+                    near += [Neighbour(batch.refs[place], float(values[place])) for place in places]
                 if len(near) >= _MOST_NEAR:
                     break
-        judging.flush()
-        return {held: [each for each in near if each.ref not in without] for held, near in answers.items()}
+        return {ref: found[sketches] for ref, sketches in alike.items()}
 
     def stored(self, records: Sequence[Record]) -> None:
         refs = dict.fromkeys(record.ref for record in records if record.ref in self._coming)
@@ -318,7 +298,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         self.counts.marked += len(marked)
         self._marks.clear()
         waited = time.monotonic() - self._placed
-        if self.skip or waited >= max(_WAIT_SECONDS, _WAIT_TIMES * self._took) or self._asked() >= _MOST_WAITING:
+        if self.skip or waited >= max(_WAIT_SECONDS, _WAIT_TIMES * self._took):
             self.place()
 
     def found(self, ref: Ref, *, is_settled: bool) -> None:
@@ -337,12 +317,6 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         if self.on_new and not near:
             self.on_new(ref)
 
-    def _unasked(self) -> int:
-        return sum(near is None for near in self._waiting.values())
-
-    def _asked(self) -> int:
-        return len(self._waiting) - self._unasked()
-
     def _reads_all(self, documents: int) -> bool:
         documents = max(documents, self._last)
         return documents >= self._fewest and self.store.count() <= min(documents * _READ_FOR, _MOST_READ)
@@ -354,7 +328,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
 
     def place(self) -> None:
         begin = time.monotonic()
-        unasked = self._unasked()
+        unasked = sum(near is None for near in self._waiting.values())
         if unasked and self._reads_all(unasked):
             self._place_all()
         else:
@@ -378,8 +352,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         near = preceded(nodes, comparison, grouped.whole, ranks)
         places = np.argsort(ranks)[int((came < 0).sum()) :]
         if self.cluster:
-            self._assigner.read = {}
-            put_groups(self.store, self._assigner, nodes, comparison, grouped)
+            put_groups(self._assigner, nodes, comparison, grouped)
         # At the end, because what was broken off is done again.
         for ref, is_near in zip(nodes.refs.take(places), near[places].tolist(), strict=True):
             self._count(ref, near=is_near)
@@ -388,26 +361,52 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         unasked = {ref: None for ref, near in self._waiting.items() if near is None}
         after = dict(unasked)
         for refs in chunks(unasked, READ_AT_ONCE):
-            records = list(read_records(self.store, refs))
-            askings = [(record, asking) for record in records if (asking := asking_of(self.store, self.rule, record))]
-            rows = found_of([record for record, _ in askings], self.rule, keys=False).payloads
-            first: dict[SketchIdentity, tuple[int, Asking]] = {}
-            for place, (_, asking) in enumerate(askings):
-                first.setdefault(sketch_identity(asking), (place, asking))
-            stored = self._stored_near(first, rows, ())
+            stored = self._stored_near(read_records(self.store, refs))
+            first: dict[int, Ref] = {}
             for ref in refs:
-                self._waiting[ref] = []
-            for place, (record, asking) in enumerate(askings):
-                held = sketch_identity(asking)
-                at = first[held][0]
-                near = [Neighbour(askings[at][0].ref, 1.0)] if at != place else stored[held]
-                self._waiting[record.ref] = [one for one in near if one.ref != record.ref]
-                self._count(record.ref, near=any(one.ref not in after for one in near))
-                after.pop(record.ref)
+                near = stored.get(ref)
+                if near is not None:
+                    equal = first.setdefault(id(near), ref)
+                    near = near if equal == ref else [Neighbour(equal, 1.0)]
+                    self._count(ref, near=any(one.ref not in after for one in near))
+                    after.pop(ref)
+                self._waiting[ref] = [one for one in near or () if one.ref != ref]
 
 
-def _add_near(near: list[Neighbour], refs: Sequence[Ref], similarities: Similarities) -> None:
-    near += [Neighbour(refs[place], float(similarities[place])) for place in np.flatnonzero(similarities >= 0).tolist()]
+class _ComingDocuments:
+    """The documents of a batch that are not left out, near each other as stored ones would be."""
+
+    def __init__(self, rule: MatchRule, records: Sequence[Record]) -> None:
+        nodes = nodes_of(rule, [found_of(records, rule)])
+        self._node = dict(zip(nodes.refs.take(range(len(nodes.refs))), nodes.node_of.tolist(), strict=True))
+        self._beside: dict[int, list[tuple[int, float]]] = {node: [] for node in range(len(nodes))}
+        for block in node_pairs(nodes, Comparer(rule, nodes.payloads), 1):
+            for left, right, value in zip(*(column.tolist() for column in block), strict=True):
+                self._beside[left].append((right, value))
+                self._beside[right].append((left, value))
+        self._taken: dict[int, list[Ref]] = {node: [] for node in range(len(nodes))}
+
+    def has_equal(self, ref: Ref) -> bool:
+        return bool(self._taken[self._node[ref]])
+
+    def near(self, ref: Ref) -> tuple[list[Neighbour], list[Neighbour]]:
+        """The first document of each node near another one, alone the equal one if there is one, and others equal to
+        these.
+        """
+        node = self._node[ref]
+        nodes = [(node, 1.0)] if self._taken[node] else self._beside[node]
+        first = [Neighbour(one, value) for other, value in nodes for one in self._taken[other][:1]]
+        return first, [Neighbour(one, value) for other, value in nodes for one in self._taken[other][1:]]
+
+    def add(self, ref: Ref) -> None:
+        if len(taken := self._taken[self._node[ref]]) <= _MOST_EQUAL:
+            taken.append(ref)
+
+
+def _sketch_identity(asking: Asking) -> _SketchIdentity:
+    return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
+        np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
+    )
 
 
 def _nearest(near: Neighbour) -> tuple[float, tuple[str, str, str]]:

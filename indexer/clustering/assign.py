@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from indexer.clustering.forms_kept_apart import FormsApart, GroupedDocuments, Me
 from indexer.clustering.relation_notes import NotedRelations, RepeatingDocument
 from indexer.clustering.versions import PlacedVersion, Succession, by_version
 from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id
+from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
 from indexer.stores.base import Store
@@ -37,6 +38,7 @@ Positions = npt.NDArray[np.int64]
 # What to keep of documents, by their positions and ranks: all of whole components.
 Choose = Callable[[Positions, Positions], Choice]
 
+_NO_RECORD = Record(Ref(""))
 AnnotatedRecord = tuple[Record, Mapping[str, Any]] | None
 """The record of a document and its annotations; None where it is gone."""
 
@@ -76,7 +78,7 @@ class Gathered:
     """The facts about the members of one cluster, gathered before anything is written."""
 
     best: tuple[Any, ...] = ()
-    canonical: Record | None = None
+    canonical: Record = _NO_RECORD
     position: int = -1
     size: int = 0
     total_bytes: int = 0
@@ -95,10 +97,12 @@ class Gathered:
     relations: Counter[str] = field(default_factory=Counter)
     repeated_origins: tuple[str, ...] = ()
     repeated_shares: set[int] = field(default_factory=set)
+    without_field: int = 0
+    is_unordered: bool = False
 
     def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
         record = member.record
-        if self.canonical is None or key < self.best:
+        if not self.size or key < self.best:
             self.best, self.canonical, self.position = key, record, member.position
         self.size += 1
         self.total_bytes += record.size
@@ -124,14 +128,13 @@ class Gathered:
 
     def choose_id(self) -> None:
         kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
-        self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
+        self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(self.canonical.ref)
 
     def cluster_record(self) -> ClusterRecord:
-        canonical = _present(self.canonical)
         return ClusterRecord(
             id=self.id,
-            canonical=canonical.ref,
-            title=canonical.title,
+            canonical=self.canonical.ref,
+            title=self.canonical.title,
             size=self.size,
             total_bytes=self.total_bytes,
             least_similarity=self.least_similarity,
@@ -154,57 +157,26 @@ def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
     return first_of(names, (name,))
 
 
-def _present(record: Record | None) -> Record:
-    if record is None:
-        raise ValueError("a cluster without members")
-    return record
-
-
 def named(
-    new_groups: Sequence[Gathered], groups: Sequence[Positions], similar: MeasureSimilarity
+    clusters: Sequence[Gathered], groups: Sequence[Positions], similar: MeasureSimilarity
 ) -> list[npt.NDArray[np.float64]]:
     """Give each group its id; returns the similarities of its members to its canonical document, to four decimal
     places.
     """
-    there = [number for number, group in enumerate(new_groups) if group.canonical is not None]
+    there = [number for number, cluster in enumerate(clusters) if cluster.size]
     near = [np.ones(positions.size) for positions in groups]
     if not there:
         return near
     for number in there:
-        new_groups[number].choose_id()
+        clusters[number].choose_id()
     sizes = [groups[number].size for number in there]
-    canonical = np.repeat(np.array([new_groups[number].position for number in there], dtype=np.int64), sizes)
+    canonical = np.repeat(np.array([clusters[number].position for number in there], dtype=np.int64), sizes)
     # A similarity is written to four decimal places: what is read back is then what was written.
     values = np.maximum(similar(canonical, np.concatenate([groups[number] for number in there])), 0.0)
     for number, own in zip(there, np.split(np.round(values, 4), np.cumsum(sizes)[:-1]), strict=True):
         near[number] = np.asarray(own, dtype=np.float64)
-        new_groups[number].least_similarity = float(own.min())
+        clusters[number].least_similarity = float(own.min())
     return near
-
-
-@dataclass(frozen=True, slots=True)
-class _RepeatingDocuments:
-    """The documents at `positions` (in order) that repeat those at `of`, with their `similarity`."""
-
-    refs: RefTable
-    positions: Positions
-    of: Positions
-    similarity: npt.NDArray[np.float64]
-
-    @classmethod
-    def chosen(cls, refs: RefTable, positions: Positions, choice: Choice) -> Self:
-        order = np.argsort(positions)
-        # To four decimal places, as the similarity to the canonical document.
-        similarity = np.asarray(np.round(choice.similarity[order], 4), dtype=np.float64)
-        return cls(refs, positions[order], choice.of[order], similarity)
-
-    def said(self, members: Sequence[GroupMember]) -> list[dict[str, Any]]:
-        places = np.searchsorted(self.positions, [member.position for member in members])
-        others, shares = self.refs.take(self.of[places]), self.similarity[places].tolist()
-        return [
-            {} if other == member.record.ref else repeating(member.record.ref, other, share)
-            for member, other, share in zip(members, others, shares, strict=True)
-        ]
 
 
 class Assigner:
@@ -226,91 +198,81 @@ class Assigner:
         self.store, self.rule, self.dry_run = store, rule, dry_run
         self.relations, self._apart = relations or NotedRelations(store, read=False), apart
         self.changes = Changes()
-        self.read: dict[Ref, Record] = {}
-        """Records that are at hand already."""
         # What was read of the documents that are assigned together, where they are few.
         self._once: dict[Ref, AnnotatedRecord] | None = None
 
     def assign(
-        self, refs: RefTable, groups: Sequence[Positions], similar: MeasureSimilarity, choose: Choose | None = None
+        self, refs: RefTable, groups: Sequence[Positions], similar: MeasureSimilarity, choose: Choose
     ) -> dict[str, int]:
         """Make each group of positions a cluster; returns the ids of those with two members or more, and their sizes.
 
-        `choose` selects the kept documents and the one each other repeats. The groups are then those of whole
-        components; a group of one document is alone, but may repeat one of another group. Groups with more than
-        READ_AT_ONCE documents together are read once for each use, with only their preferences kept in memory.
-        Documents gone meanwhile are left out.
+        The groups are those of whole components; a group of one document is alone, but may repeat one of another
+        group. `choose` selects the kept documents and the one each other repeats. Groups with more than READ_AT_ONCE
+        documents together are read once for each use, with only their preferences kept in memory. Documents gone
+        meanwhile are left out.
         """
         self._once = {} if sum(group.size for group in groups) <= READ_AT_ONCE else None
-        choice = None
-        if self._apart and choose:
-            groups, choice = self._cut(self._apart, refs, groups, similar, choose)
-        new_groups, placed, there, ranks = self._gathered(refs, groups, ordered=bool(choose and not choice))
-        self.changes.versions += len(placed)
-        near = named(new_groups, groups, similar)
-        if choose:
-            choice = choice or (there, choose(there, ranks))
-        repeated = _RepeatingDocuments.chosen(refs, *choice) if choice else None
+        clusters, versions, documents, ranks = self._gathered(refs, groups)
+        if documents.size < sum(group.size for group in groups):
+            groups = [group[np.isin(group, documents)] for group in groups]
+        choice = choose(documents, ranks)
+        chosen = GroupedDocuments(documents, ranks, choice, lambda some: self._described(refs.take(some)), similar)
+        if self._apart:
+            groups = self._cut(self._apart, groups, chosen)
+            clusters, versions, _, _ = self._gathered(refs, groups)
+        self.changes.without_field += sum(cluster.without_field for cluster in clusters)
+        self.changes.unordered += sum(cluster.is_unordered for cluster in clusters)
+        self.changes.versions += len(versions)
+        near = named(clusters, groups, similar)
         for batch in self._members(refs, groups):
-            said = repeated.said(batch) if repeated else [{} for _ in batch]
-            self._relate(batch, said, new_groups)
-            noted, versions = [], dict[Ref, Mapping[str, Any]]()
-            for member, repeats in zip(batch, said, strict=True):
-                if version := placed.get(member.position):
-                    versions[member.record.ref] = version.annotation
-                group = new_groups[member.group]
+            repeated = _repeats(refs, chosen, batch)
+            self._relate(batch, repeated, clusters)
+            noted, ordinals = [], dict[Ref, Mapping[str, Any]]()
+            for member, repeats in zip(batch, repeated, strict=True):
+                record, cluster = member.record, clusters[member.group]
+                if version := versions.get(member.position):
+                    ordinals[record.ref] = version.annotation
                 if repeats:
-                    group.note(member.record, repeats)
-                wanted = self._wanted(member, group, float(near[member.group][member.place])) | repeats
-                # One of which nothing is said is alone.
-                if group.size > 1 or repeats or not is_alone(member.record.ref, member.annotation):
-                    noted.append((member.record.ref, wanted, member.annotation))
-            self.note(noted, versions)
+                    cluster.note(record, repeats)
+                # A document of which nothing is said is alone.
+                if cluster.size > 1 or repeats or not is_alone(record.ref, member.annotation):
+                    is_canonical = record.ref == cluster.canonical.ref
+                    similarity = 1.0 if is_canonical else float(near[member.group][member.place])
+                    wanted = membership(cluster.id, is_canonical, similarity, cluster.size) | repeats
+                    noted.append((record.ref, wanted, member.annotation))
+            self.note(noted, ordinals)
         self._once = None
-        real = [group for group in new_groups if group.size > 1]
-        self.put_clusters([group.cluster_record() for group in real])
-        return {group.id: group.size for group in real}
+        real = [cluster for cluster in clusters if cluster.size > 1]
+        self.put_clusters([cluster.cluster_record() for cluster in real])
+        return {cluster.id: cluster.size for cluster in real}
 
-    def _cut(
-        self,
-        apart: FormsApart,
-        refs: RefTable,
-        groups: Sequence[Positions],
-        similar: MeasureSimilarity,
-        choose: Choose,
-    ) -> tuple[list[Positions], tuple[Positions, Choice]]:
-        unordered, without = self.changes.unordered, self.changes.without_field
-        _, _, there, ranks = self._gathered(refs, groups, ordered=True)
-        # It is counted of the clusters as they will be.
-        self.changes.unordered, self.changes.without_field = unordered, without
-        choice, begun = choose(there, ranks), time.monotonic()
-        grouped = GroupedDocuments(there, ranks, choice, lambda some: self._described(refs.take(some)), similar)
-        parts = apart.cut(groups, grouped)
+    def _cut(self, apart: FormsApart, groups: Sequence[Positions], chosen: GroupedDocuments) -> list[Positions]:
+        begun = time.monotonic()
+        parts = apart.cut(groups, chosen)
         self.relations.took(time.monotonic() - begun)
         self.relations.given, self.changes.apart = apart.words, apart.count
-        return parts, (there, choice)
+        return parts
 
     def _gathered(
-        self, refs: RefTable, groups: Sequence[Positions], *, ordered: bool
+        self, refs: RefTable, groups: Sequence[Positions]
     ) -> tuple[list[Gathered], dict[int, PlacedVersion], Positions, Positions]:
-        new_groups = [Gathered() for _ in groups]
+        clusters = [Gathered() for _ in groups]
         positions, keys = array("q"), list[tuple[Any, ...]]()
         succession = Succession()
         for batch in self._members(refs, groups):
             owners = values_for(self.rule, self.store, [member.record for member in batch])
             for member, values in zip(batch, owners, strict=True):
                 key = self.rule.key(member.record, values)
-                self.changes.without_field += not self.rule.has_fields(member.record, values)
-                new_groups[member.group].add(member, key)
+                clusters[member.group].without_field += not self.rule.has_fields(member.record, values)
+                clusters[member.group].add(member, key)
                 succession.add(member.group, member.position, member.record)
-                if ordered or self.rule.by_version:
-                    positions.append(member.position)
-                    keys.append(key)
-        placed = succession.placed()
+                positions.append(member.position)
+                keys.append(key)
+        versions = succession.placed()
         if self.rule.by_version:
-            keys = by_version(positions, keys, placed, newest=self.rule.kind == "newest")
-            self._choose_again(refs, groups, new_groups, dict(zip(positions, keys, strict=True)), placed)
-        return new_groups, placed, np.array(positions, dtype=np.int64), ranks_of(keys)
+            keys = by_version(positions, keys, versions, newest=self.rule.kind == "newest")
+            self._choose_again(refs, groups, clusters, dict(zip(positions, keys, strict=True)), versions)
+        return clusters, versions, np.array(positions, dtype=np.int64), ranks_of(keys)
 
     def _relate(self, batch: Sequence[GroupMember], said: Sequence[dict[str, Any]], groups: Sequence[Gathered]) -> None:
         others = {
@@ -358,21 +320,13 @@ class Assigner:
             first = min(there, key=keys.__getitem__, default=-1)
             if first not in (group.position, -1) and (known := self._described(refs.take([first]))[0]):
                 group.canonical, group.position, group.best = known[0], first, keys[first]
-            self.changes.unordered += len(there) > 1 and first not in placed
-
-    def described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
-        if not self.read or not self.read.keys() >= set(refs):
-            return self.store.described(refs)
-        annotations = self.store.annotations(refs)
-        return [
-            None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
-        ]
+            group.is_unordered = len(there) > 1 and first not in placed
 
     def _described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:
         if self._once is None:
-            return self.described(refs)
+            return self.store.described(refs)
         if missing := [ref for ref in refs if ref not in self._once]:
-            self._once.update(zip(missing, self.described(missing), strict=True))
+            self._once.update(zip(missing, self.store.described(missing), strict=True))
         return [self._once[ref] for ref in refs]
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
@@ -399,12 +353,6 @@ class Assigner:
                 if known is not None
             ]
 
-    def _wanted(self, member: GroupMember, group: Gathered, similarity: float) -> dict[str, Any]:
-        if group.canonical is None:
-            return alone(member.record.ref)
-        is_canonical = member.record.ref == group.canonical.ref
-        return membership(group.id, is_canonical, 1.0 if is_canonical else similarity, group.size)
-
     def note(
         self,
         wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]],
@@ -428,6 +376,11 @@ class Assigner:
                 if (other := repeated_by(ref, new)) and not repeated_by(ref, old):
                     self.store.watcher.copied(ref, other, new["cluster"] or {})
 
+    def set_alone(self, refs: Iterable[Ref]) -> None:
+        for some in chunks(refs, READ_AT_ONCE):
+            known = zip(some, self.store.annotations(some), strict=True)
+            self.note([(ref, alone(ref), fields) for ref, fields in known if fields and not is_alone(ref, fields)])
+
     def put_clusters(self, clusters: Sequence[ClusterRecord]) -> None:
         old = self.store.get_clusters([cluster.id for cluster in clusters])
         changed = [(cluster, before) for cluster, before in zip(clusters, old, strict=True) if cluster != before]
@@ -442,3 +395,14 @@ class Assigner:
         self.changes.removed += len(ids)
         if ids and not self.dry_run:
             self.store.delete_clusters(ids)
+
+
+def _repeats(refs: RefTable, chosen: GroupedDocuments, members: Sequence[GroupMember]) -> list[dict[str, Any]]:
+    places = chosen.places(np.array([member.position for member in members], dtype=np.int64))
+    others = refs.take(chosen.choice.of[places])
+    # To four decimal places, as the similarity to the canonical document.
+    shares = np.round(chosen.choice.similarity[places], 4).tolist()
+    return [
+        {} if other == member.record.ref else repeating(member.record.ref, other, share)
+        for member, other, share in zip(members, others, shares, strict=True)
+    ]

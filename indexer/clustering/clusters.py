@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from indexer.clustering.annotations import READ_AT_ONCE, alone, cluster_of, is_alone, recounted, repeated_by
+from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, is_alone, recounted, repeated_by
 from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
@@ -119,14 +119,14 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     if cut and relations.counts:
         # What is apart depends on the words of all.
         counting = Assigner(store, chosen, dry_run=True, relations=relations)
-        put_groups(store, counting, nodes, comparison, grouped, threads)
+        put_groups(counting, nodes, comparison, grouped, threads)
         lexicon = relations.learned() or Lexicon()
         if not dry_run:
             keep_lexicon(store, lexicon)
         relations.go_by(lexicon)
         cut = forms_apart(apart, relations, decisions, least)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
-    sizes = put_groups(store, assigner, nodes, comparison, grouped, threads)
+    sizes = put_groups(assigner, nodes, comparison, grouped, threads)
     renew_relations(assigner)
     if not dry_run:
         finished(store, note)
@@ -165,12 +165,7 @@ def component_groups(nodes: Nodes, grouped: Groups) -> list[list[Positions]]:
 
 
 def put_groups(
-    store: Store,
-    assigner: Assigner,
-    nodes: Nodes,
-    comparison: Comparer,
-    grouped: Groups,
-    threads: int | None = None,
+    assigner: Assigner, nodes: Nodes, comparison: Comparer, grouped: Groups, threads: int | None = None
 ) -> Positions:
     """Make clusters of the groups of all documents of a store, and forget all others; returns their sizes."""
     components = component_groups(nodes, grouped)
@@ -179,9 +174,8 @@ def put_groups(
         kept.append(np.array(list(made), dtype=_ID))
         sizes.append(np.array(list(made.values()), dtype=np.int64))
     groups = [members for groups in components for members in groups]
-    together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
-    _set_alone(store, assigner, together)
-    _forget(store, assigner, np.sort(np.concatenate(kept)))
+    _set_others_alone(assigner, RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)))
+    _forget(assigner, np.sort(np.concatenate(kept)))
     return np.concatenate(sizes)
 
 
@@ -231,29 +225,26 @@ def batched(components: Iterable[list[Positions]]) -> Iterator[list[list[Positio
         yield batch
 
 
-def _set_alone(store: Store, assigner: Assigner, together: RefSet) -> None:
+def _set_others_alone(assigner: Assigner, together: RefSet) -> None:
     # They are written when the scan has ended: as long as it looks at an older state, an embedded store has to keep
     # that state beside all that is written.
     changed = RefTable()
-    for page in chunks(store.scan_clustered(), READ_AT_ONCE):
+    for page in chunks(assigner.store.scan_clustered(), READ_AT_ONCE):
         inside = together.contains([ref for ref, _ in page])
         changed.extend(
             ref
-            for (ref, annotations), known in zip(page, inside, strict=True)
-            if not known and not is_alone(ref, annotations)
+            for (ref, known), is_inside in zip(page, inside, strict=True)
+            if not is_inside and not is_alone(ref, known)
         )
     for start in range(0, len(changed), READ_AT_ONCE):
-        refs = changed.take(range(start, min(start + READ_AT_ONCE, len(changed))))
-        assigner.note([(ref, alone(ref), {}) for ref in refs])
+        assigner.set_alone(changed.take(range(start, min(start + READ_AT_ONCE, len(changed)))))
 
 
-def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
-    stored = store.clusters()
+def _forget(assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
     gone: list[str] = []
-    for page in chunks(stored, READ_AT_ONCE):
-        names = np.array([known_cluster.id.encode("utf-8", "replace") for known_cluster in page])
-        present = np.isin(names, kept)
-        gone += [known_cluster.id for known_cluster, there in zip(page, present.tolist(), strict=True) if not there]
+    for page in chunks(assigner.store.clusters(), READ_AT_ONCE):
+        present = np.isin(np.array([one.id.encode("utf-8", "replace") for one in page]), kept)
+        gone += [one.id for one, is_kept in zip(page, present.tolist(), strict=True) if not is_kept]
     assigner.remove_clusters(gone)
 
 

@@ -56,9 +56,7 @@ class GroupedDocuments:
     similar: MeasureSimilarity
 
     def places(self, positions: Positions) -> Positions:
-        at = np.searchsorted(self._ordered, positions)
-        there = np.searchsorted(self._ordered, positions, side="right") > at
-        return np.asarray(self._order[at[there]], dtype=np.int64)
+        return self._order[np.searchsorted(self._ordered, positions)]
 
     @cached_property
     def _order(self) -> Positions:

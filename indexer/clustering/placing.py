@@ -13,7 +13,6 @@ import numpy as np
 
 from indexer.clustering.annotations import (
     READ_AT_ONCE,
-    alone,
     cluster_of,
     is_alone,
     membership,
@@ -130,7 +129,7 @@ class Placer:
     def _assign(self, components: Sequence[_Touching]) -> None:
         names = sorted({name for touching in components for name in touching.clusters})
         known = {name: cluster for name, cluster in zip(names, self.store.get_clusters(names), strict=True) if cluster}
-        self._set_alone([touching.new[0] for touching in components if touching.lone])
+        self._assigner.set_alone([touching.new[0] for touching in components if touching.lone])
         together, size = _Touching(), 0
         for touching in components:
             if touching.lone:
@@ -168,7 +167,7 @@ class Placer:
             apart = self._assigner.differing([record for record, _ in records], there[best][1])
             alone_now += [record.ref for (record, _), differs in zip(records, apart, strict=True) if differs]
             self._join(*there[best], [one for one, differs in zip(records, apart, strict=True) if not differs])
-        self._set_alone(alone_now)
+        self._assigner.set_alone(alone_now)
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
         barred, same = (
@@ -213,22 +212,16 @@ class Placer:
         members = [ref for _, ref in self.store.cluster_members(names)]
         refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
         records = [record for record in read_records(self.store, refs) if not record.short]
-        self._assigner.read = {record.ref: record for record in records}
         found = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         nodes, comparison, grouped = grouped_nodes(self._decisions, found, radius=self._radius, threads=1)
         components = component_groups(nodes, grouped)
         ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
         kept = {name for names in ids for name in names}
         inside = {ref for groups in components for members in groups for ref in nodes.refs.take(members)}
-        self._set_alone([ref for ref in refs if ref not in inside])
+        self._assigner.set_alone([ref for ref in refs if ref not in inside])
         stale = [name for name in names if name not in kept]
         there = self.store.get_clusters(stale)
         self._assigner.remove_clusters([name for name, members in zip(stale, there, strict=True) if members])
-
-    def _set_alone(self, refs: Sequence[Ref]) -> None:
-        for some in chunks(refs, READ_AT_ONCE):
-            known = [(ref, fields) for ref, fields in zip(some, self.store.annotations(some), strict=True) if fields]
-            self._assigner.note([(ref, alone(ref), fields) for ref, fields in known if not is_alone(ref, fields)])
 
 
 def miscounted(store: Store) -> list[str]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from indexer.errors import ExtractionError, UsageError
-from indexer.ingest.rereading import StoredTexts
+from indexer.errors import ExtractionError
 from indexer.matching.measures import exact
-from indexer.matching.measures.reading import aligned_similarity, least_words, preferred
+from indexer.matching.measures.reading import ShingleReader, preferred, reader_of
 from indexer.matching.question import Question, are_equal_without_words, are_identical
 from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import SLACK, Scheme
+from indexer.schemes.base import SLACK
 from indexer.stores.base import Store
-from indexer.text.passages import Alignable, common_passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +46,17 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     left, right = one.simhash, other.simhash
     bits = left.distance(right) if left and right else None
     measure = rule.measure
-    if isinstance(measure, TextVerification):
-        texts = StoredTexts(store) if store else None
-        one, other = (_read(measure, question, texts) for question in (one, other))
-        value = _by_texts(measure, one, other, of_letters=rule.of_letters)
+    if reader := reader_of(store, rule):
+        one, other = reader.readable(one), reader.readable(other)
+        value = reader.of_two(one, other)
     else:
+        assert isinstance(measure, Finder)  # noqa: S101 - else it is read
         value = _by(measure, one, other)
     any_found = any(_by(finder, one, other) >= finder.similarity - SLACK for finder in rule.finders)
     shares, estimated = _shares(one, other, store)
     near = any_found and value >= measure.similarity - SLACK
     identical = are_identical(one.digests, other.digests)
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
-
-
-def _read(reading: TextVerification, question: Question, texts: StoredTexts | None) -> Question:
-    if question.text is not None:
-        return question
-    if question.record is None or texts is None:
-        raise UsageError(f"{question.name} has no text, and {reading.kind} compares texts; name two files")
-    try:
-        return replace(question, text=texts.of(question.record))
-    except ExtractionError as error:
-        raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
 
 
 def _by(finder: Finder, one: Question, other: Question) -> float:
@@ -83,32 +70,16 @@ def _by(finder: Finder, one: Question, other: Question) -> float:
     return float(scheme.similarities(left.payload, [right.payload])[0])
 
 
-def _by_texts(reading: TextVerification, one: Question, other: Question, *, of_letters: bool = False) -> float:
-    if reading.kind == "aligned":
-        left, right = (_alignable(question, of_letters=of_letters) for question in (one, other))
-        return aligned_similarity(reading, common_passages(left, right, least=least_words(reading)))
-    sets = exact.shingle_sets([one.text or "", other.text or ""])
-    coefficient = exact.jaccard if reading.kind == "text" else exact.containment
-    return float(coefficient(sets, [0], [1])[0])
-
-
-def _alignable(question: Question, *, of_letters: bool) -> Alignable:
-    text = question.text or ""
-    text = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    return Alignable(text, "letters" if of_letters else "words")
-
-
 def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
     if one.text is not None and other.text is not None:
-        return _by_texts(TextVerification("text", 0.0), one, other), False
+        return ShingleReader(None, TextVerification("text", 0.0)).of_two(one, other), False
     scheme = preferred(store) if store else None
     if scheme is None or scheme.parameters["shingle"] != exact.SHINGLE:
         return None, False
-    if any(question.text is None and _lacks(question, scheme) for question in (one, other)):
+    if any(
+        each.text is None and scheme.family not in (each.record.sketches if each.record else ())
+        for each in (one, other)
+    ):
         return None, False
     value = _by(Finder(scheme, 0.0), one, other)
     return (None, False) if value < 0 else (value, True)
-
-
-def _lacks(question: Question, scheme: Scheme) -> bool:
-    return question.record is None or question.record.sketches.get(scheme.family) is None

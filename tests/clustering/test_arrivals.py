@@ -17,16 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.clustering.annotations import stored_clusters
-from indexer.clustering.arrivals import Arrivals, rule_for
-from indexer.clustering.batch_lookup import BatchDocuments
+from indexer.clustering.arrivals import Arrivals, _ComingDocuments, rule_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import now, remembered
 from indexer.clustering.prune import Pruning
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.library.opening import open_store
-from indexer.matching.lookups import Asking
-from indexer.matching.question import Question
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
 from indexer.schemes import registry
@@ -230,12 +227,11 @@ def test_documents_stored_without_clusters_are_taken_in(fewest: int) -> None:
         assert (arrivals.counts.new, arrivals.counts.near) == (0, 1)
 
 
-def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
+def test_two_indexers_at_once_find_what_both_have_stored() -> None:
     with empty_store() as store:
         one, other = arrivals_of(store), arrivals_of(store)
         ours = [record("a", 0), record("b", 0), record("c", 0xFF00)]
         theirs = [record("x", 1), record("y", 0xFF00), record("z", 0xFF << 40)]
-        # Each looks before the other has stored anything.
         one.examine(ours)
         other.examine(theirs)
         assert all(result for result in store.put([*ours, *theirs]))
@@ -243,12 +239,25 @@ def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
         other.stored(theirs)
         one.place()
         other.place()
-        assert partition(store) == {"ab": "a", "c": "c", "x": "x", "y": "y", "z": "z"}
-        put_right = cluster_store(store)
         assert partition(store) == {"abx": "a", "cy": "c", "z": "z"}
-        # The cluster that was there has kept its name: a document that was alone is written, and where the size has
-        # another class.
-        assert put_right.changes.documents == 5
+        assert cluster_store(store).changes.documents == 0
+        agrees_with_its_clusters(store)
+
+
+def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
+    with empty_store() as store:
+        one, other = arrivals_of(store, skip=True), arrivals_of(store, skip=True)
+        ours = [record("a", 0), record("c", 0xFF00)]
+        theirs = [record("x", 1), record("y", 0xFF00), record("z", 0xFF << 40)]
+        # Each looks before the other has stored anything.
+        assert [*one.examine(ours), *other.examine(theirs)] == [None] * 5
+        assert all(result for result in store.put([*ours, *theirs]))
+        one.stored(ours)
+        other.stored(theirs)
+        assert partition(store) == {"a": "a", "c": "c", "x": "x", "y": "y", "z": "z"}
+        put_right = cluster_store(store)
+        assert partition(store) == {"ax": "a", "cy": "c", "z": "z"}
+        assert put_right.changes.documents == 4
         agrees_with_its_clusters(store)
 
 
@@ -388,18 +397,17 @@ def test_documents_of_a_batch_are_found_like_what_is_stored(
         sketch = Sketch(scheme.id, b"\0\0" * 40, tuple(some), 1)
         return Record(Ref(name), {**Fingerprint(0, 9).sketches((0,)), scheme.family: sketch})
 
-    recent = BatchDocuments(rule)
     added = {f"{number:02d}": each for number, each in enumerate(keys)}
-    for name, each in added.items():
-        recent.add(made(name, each))
-    with empty_store() as store:
-        store.add_scheme(scheme.info)
-        found = [ref.id for ref in recent.met(Asking(store, rule, Question("q", record=made("q", asked))))]
+    batch = _ComingDocuments(rule, [*(made(name, each) for name, each in added.items()), made("q", asked)])
+    for name in added:
+        batch.add(Ref(name))
+    near, _ = batch.near(Ref("q"))
+    equal = [name for name, each in added.items() if each == asked]
     met = [name for name, each in added.items() if len({key >> 2 for key in each if key in asked}) >= agreeing]
     # Of equal ones the first stands for all.
-    assert sorted(found) == sorted({tuple(added[name]): name for name in reversed(met)}.values())
-    equal = [name for name, each in added.items() if each == asked]
-    assert recent.equal(made("q", asked)) == (Ref(equal[0]) if equal else None)
+    wanted = equal[:1] or sorted({tuple(added[name]): name for name in reversed(met)}.values())
+    assert sorted(one.ref.id for one in near) == wanted
+    assert batch.has_equal(Ref("q")) == bool(equal)
 
 
 def test_what_is_near_only_to_what_could_be_removed_is_not_left_out(tmp_path: Path) -> None:

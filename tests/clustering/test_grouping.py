@@ -75,9 +75,11 @@ def test_only_verified_pairs_lead_on(tmp_path: Path) -> None:
     class Not(ShingleReader):
         """Knows of no pair that has c3 in it."""
 
-        def _evidence_of(self, records):  # type: ignore[no-untyped-def]
-            for one, evidence in super()._evidence_of(records):
-                yield one, None if one.ref.id == "c3" else evidence
+        def _of(self, refs):  # type: ignore[no-untyped-def]
+            for ref, evidence in super()._of(refs):
+                if ref.id == "c3":
+                    self.unread[ref] = "it is c3"
+                yield ref, None if ref.id == "c3" else evidence
 
     scheme = WordMinhash(bands=64, rows=2)
     reading = TextVerification("text", 0.2)

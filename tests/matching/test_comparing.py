@@ -118,7 +118,7 @@ def test_what_is_missing_is_named(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="older has no sketch of minhash"):
         compare(parse_rule("minhash@0.4", store), stored(store, "older"), stored(store, "one"), store)
     reading = parse_rule("simhash-doc@3bits+text@0.5", store)
-    with pytest.raises(UsageError, match=r"one has no text.*name two files"):
+    with pytest.raises(UsageError, match=r"one has no text.*give a text or file"):
         compare(reading, stored(store, "one"), Question("b", OTHER))
     (tmp_path / "one").unlink()
     with pytest.raises(ExtractionError, match="one: No such file"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from indexer.ingest.rereading import StoredTexts
 from indexer.matching.measures import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, TextVerification
-from indexer.model import SIMHASH_DOC, Record, Ref, name_of
+from indexer.model import SIMHASH_DOC, Ref, name_of
 from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
@@ -38,8 +39,8 @@ class Reader(ABC):
     remembered = 2000
     """This many documents' evidence is kept in memory, or less where it is large."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store | None, reading: TextVerification) -> None:
+        self._store, self.reading, self._texts = store, reading, StoredTexts(store) if store else None
         self.unread: dict[Ref, str] = {}
         self.parts: dict[Ref, SharedParts] = {}
         self._known: OrderedDict[Ref, Any] = OrderedDict()
@@ -49,19 +50,38 @@ class Reader(ABC):
         self._first: ExtractionError | None = None
 
     @abstractmethod
-    def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
-        """The evidence to compare each stored document by; None without any, an ExtractionError with the reason."""
-
-    @abstractmethod
-    def asked(self, question: Question) -> Any:
-        """The evidence for a question; None if it has no words.
-
-        Raises UsageError if it has no text, and ExtractionError with its name if it can't be read.
-        """
+    def _made(self, text: str | bytes) -> Any:
+        """The evidence to compare a text by; None without any."""
 
     @abstractmethod
     def _compared(self, one: Any, others: Sequence[Any]) -> Similarities:
         """The similarities of one to others; shape (len(others),)."""
+
+    def readable(self, question: Question) -> Question:
+        """The question with its text.
+
+        Raises UsageError if it has none, and ExtractionError with its name if it can't be read again.
+        """
+        if question.text is not None:
+            return question
+        if question.record is None or self._texts is None:
+            raise UsageError(
+                f"{question.name} has no text, and {self.reading.kind} compares texts; give a text or file, or ask "
+                f"with --match {SIMHASH_DOC}@3bits"
+            )
+        try:
+            return replace(question, text=self._texts.of(question.record))
+        except ExtractionError as error:
+            raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
+
+    def asked(self, question: Question) -> Any:
+        """The evidence for a question; None if it has no words. Raises the errors of readable()."""
+        if question.text is None and question.simhash is None:
+            return None
+        return self._made(self.readable(question).text or "")
+
+    def of_two(self, one: Question, other: Question) -> float:
+        return float(self._to(self.asked(one), [self.asked(other)])[0])
 
     def between(self, left: Sequence[Ref], right: Sequence[Ref]) -> Similarities:
         """The similarities of pairs of stored documents; shape (len(left),)."""
@@ -118,13 +138,16 @@ class Reader(ABC):
         return 1
 
     def _of(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, Any]]:
-        there = {ref: record for ref, record in zip(refs, self.store.get(refs), strict=True) if record}
-        for record, evidence in self._evidence_of(list(there.values())):
-            if isinstance(evidence, ExtractionError):
-                self.unread[record.ref] = evidence.detail or evidence.reason
-                self._first = self._first or evidence
+        assert self._store is not None  # noqa: S101 - it has these documents
+        assert self._texts is not None  # noqa: S101
+        there = {ref: record for ref, record in zip(refs, self._store.get(refs), strict=True) if record}
+        for record, text in self._texts.read(there.values()):
+            if isinstance(text, ExtractionError):
+                self.unread[record.ref] = text.detail or text.reason
+                self._first = self._first or text
                 yield record.ref, None
                 continue
+            evidence = self._made(text)
             if evidence is None:
                 self.unread[record.ref] = _NOTHING
             if len(self._some_read) < 2:
@@ -136,35 +159,7 @@ class Reader(ABC):
                 yield ref, None
 
 
-class TextReader(Reader):
-    def __init__(self, store: Store, reading: TextVerification) -> None:
-        super().__init__(store)
-        self.reading, self._texts = reading, StoredTexts(store)
-
-    @abstractmethod
-    def _made(self, text: str | bytes) -> Any: ...
-
-    def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
-        for record, text in self._texts.read(records):
-            yield record, text if isinstance(text, ExtractionError) else self._made(text)
-
-    def asked(self, question: Question) -> Any:
-        if question.text is not None:
-            return self._made(question.text)
-        if question.simhash is None:
-            return None
-        if question.record is None:
-            raise UsageError(
-                f"{question.name} has no text, and {self.reading.kind} compares texts; give a text or file, or ask "
-                f"with --match {SIMHASH_DOC}@3bits"
-            )
-        try:
-            return self._made(self._texts.of(question.record))
-        except ExtractionError as error:
-            raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
-
-
-class ShingleReader(TextReader):
+class ShingleReader(Reader):
     def _made(self, text: str | bytes) -> exact.ShingleSets | None:
         sets = exact.shingle_sets([text])
         return sets if sets.values.size else None
@@ -176,11 +171,11 @@ class ShingleReader(TextReader):
         return coefficient(sets, np.zeros(len(others), dtype=np.int64), np.arange(1, len(others) + 1))
 
 
-class AlignedReader(TextReader):
+class AlignedReader(Reader):
     # Of texts and their words, which are whole books at times, so many documents are held at once.
     _TOGETHER = 20
 
-    def __init__(self, store: Store, reading: TextVerification, features: FeatureKind) -> None:
+    def __init__(self, store: Store | None, reading: TextVerification, features: FeatureKind) -> None:
         super().__init__(store, reading)
         self._features = features
 
@@ -226,7 +221,7 @@ def aligned_similarity(reading: TextVerification, common: CommonPassages) -> flo
     return common.shares[0] if reading.of_query else common.share_of_shorter
 
 
-def reader_of(store: Store, rule: MatchRule) -> Reader | None:
+def reader_of(store: Store | None, rule: MatchRule) -> Reader | None:
     if not isinstance(rule.verifier, TextVerification):
         return None
     if rule.verifier.kind == "aligned":
