@@ -16,9 +16,8 @@ from click.shell_completion import shell_complete
 
 from indexer.cli.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, KnownOptions, command_defaults, load_settings
 from indexer.cli.terminal.grouped import Grouped
-from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
-from indexer.cli.terminal.output import about, say
+from indexer.cli.terminal.output import about, name_store, say
 from indexer.errors import NeardupError
 from indexer.model.release import VERSION
 from indexer.text.hiding import without_credentials

@@ -10,7 +10,7 @@ from indexer.cli.terminal.answers import relations_shown, tell_lacking, tell_unc
 from indexer.cli.terminal.output import answer_json, fields, say, written_rows
 from indexer.errors import UsageError
 from indexer.library.options import ClusterOptions
-from indexer.library.writers import RowFormat
+from indexer.library.rows import RowFormat
 from indexer.model.declared import Option
 from indexer.text.counts import counted, share_shown
 from indexer.text.visible import beginning

@@ -13,10 +13,9 @@ import click
 from indexer.cli.options.answers import command
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import relations_shown
-from indexer.cli.terminal.hints import with_store
-from indexer.cli.terminal.output import about, answer, answer_json, confirm, fields, say, shown_store, size
+from indexer.cli.terminal.output import about, answer, answer_json, confirm, fields, say, shown_store, size, with_store
 from indexer.errors import NeardupError, NotFoundError, UsageError
-from indexer.library.options import RELATED, list_of_paths
+from indexer.library.options import RELATED, RuleRequest, list_of_paths
 from indexer.model.declared import Option, as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second
@@ -24,7 +23,6 @@ from indexer.text.counts import counted
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
-    from indexer.library.options import RuleRequest
     from indexer.library.outcomes import Finding
     from indexer.library.records import OmittedPart
     from indexer.library.removals import Copy, Deleted, Erased, Pruned
@@ -127,12 +125,6 @@ class Copying:
     yes: Annotated[bool, Option("With --copies-of: don't ask for confirmation.", goes_with=["copies_of"],
         typed=True)] = False  # fmt: skip
 
-    @property
-    def wanted(self) -> RuleRequest:
-        from indexer.library.options import RuleRequest
-
-        return RuleRequest(match=self.match, similarity=self.similarity)
-
 
 @command(
     "removals:Deleted",
@@ -206,7 +198,7 @@ def _delete_copies(store: str, copying: Copying, refresh: RefreshAsked, *, as_js
         confirm(f"Delete {count} from {shown_store(store)}?", otherwise)
 
     with opened_collection(store, read_only=copying.dry_run, refresh=refresh) as collection:
-        rule = collection.rule_asked(copying.wanted)
+        rule = collection.rule_asked(RuleRequest(match=copying.match, similarity=copying.similarity))
         done = collection.delete_copies(
             copying.copies_of,
             match=rule,

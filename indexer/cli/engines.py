@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -23,17 +22,6 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.library.followed import Followed
     from indexer.library.outcomes import AnnotatedDocuments
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """The mode of `neardup setup`: set-up, removal or repair, for real or as a rehearsal."""
-
-    dry_run: Annotated[bool, Option("Print the exact requests, and send only requests without changes.")] = False
-    remove: Annotated[bool, Option("Remove everything of neardup's.", typed=True)] = False
-    yes: Annotated[bool, Option("With --remove: don't ask for confirmation.", goes_with=["remove"], typed=True)] = False
-    repair: Annotated[bool, Option("Only restore the settings left behind by a killed `neardup index "
-        "--bulk-load`.")] = False  # fmt: skip
 
 
 @command(
@@ -63,7 +51,7 @@ OpenSearch Dashboards. They replace earlier versions. With --remove, only these 
 dashboards come from the same settings as for the store.
 """,
 )
-def setup_command(
+def setup_command(  # noqa: PLR0913 - they are options of the command
     *, store: Annotated[str, index_store("The index.")],
     new: Annotated[NewIndex, Taking(not_with=["remove", "repair"])], pipelines: PipelineOptions,
     search_templates: Annotated[bool, Option("Also install search templates, for applications that look for similar "
@@ -72,7 +60,11 @@ def setup_command(
         metavar="URL", not_with=["repair"])],
     space: Annotated[str, Option("The space or tenant for --dashboards.  [default: the product's default]",
         metavar="NAME", goes_with=["dashboards"])] = "",
-    mode: Mode, json: JsonAsked,
+    dry_run: Annotated[bool, Option("Print the exact requests, and send only requests without changes.")],
+    remove: Annotated[bool, Option("Remove everything of neardup's.", typed=True)],
+    yes: Annotated[bool, Option("With --remove: don't ask for confirmation.", goes_with=["remove"], typed=True)],
+    repair: Annotated[bool, Option("Only restore the settings left behind by a killed `neardup index --bulk-load`.")],
+    json: JsonAsked,
 ) -> int:  # fmt: skip
     """Set up an index in a search engine for neardup; it can be repeated safely."""
     from indexer.library.setting_up import setup
@@ -85,24 +77,24 @@ def setup_command(
         search_templates=search_templates,
         dashboards=dashboards,
         space=space,
-        remove=mode.remove,
-        repair=mode.repair,
-        dry_run=mode.dry_run,
+        remove=remove,
+        repair=repair,
+        dry_run=dry_run,
         # So are these for the indices that are new.
         for_new=[name for name in ("shards", "replicas") if not typed(name)],
-        confirm=None if mode.yes else _confirm_deletion,
+        confirm=None if yes else _confirm_deletion,
         told=say,
     )
     if json:
         answer_json(done)
         return 0
-    if mode.dry_run:
+    if dry_run:
         for step in done.steps:
             for line in (f"# {step.why}", *step.text.splitlines(), ""):
                 answer(line)
     if not done.steps:
-        say(_NOTHING["repair" if mode.repair else "remove" if mode.remove else "set up"])
-    elif mode.dry_run:
+        say(_NOTHING["repair" if repair else "remove" if remove else "set up"])
+    elif dry_run:
         say("a dry run: nothing was changed")
     return 0
 

@@ -13,9 +13,17 @@ import click
 from indexer.cli.options.answers import command
 from indexer.cli.options.groups import typed
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, StoreAsked, StrictAsked, opened_collection
-from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import stoppable
-from indexer.cli.terminal.output import answer, answer_json, html_line, printable, say, size, told_each_minute
+from indexer.cli.terminal.output import (
+    answer,
+    answer_json,
+    html_line,
+    printable,
+    say,
+    size,
+    told_each_minute,
+    with_store,
+)
 from indexer.errors import ExtractionError, UsageError
 from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, Walk, lossy
 from indexer.model.declared import Option

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import click
@@ -19,37 +18,6 @@ from indexer.library.asking import THE_TEXT, holds_many, is_stored
 from indexer.library.options import Extraction, NamedColumns
 from indexer.model.declared import Option
 from indexer.model.paths import printable_path
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The ids, the text or the fingerprint to ask about instead of files."""
-
-    identities: Annotated[tuple[str, ...], Option("Ask about a stored document, in a search engine also INDEX/ID. Can "
-        "be repeated.", names=["--id"], metavar="ID")] = ()  # fmt: skip
-    text: Annotated[str | None, Option("Ask about this text; - reads it from standard input.", metavar="TEXT")] = None
-    hash_: Annotated[str | None, Option("Ask about a fingerprint: base32 as printed, or 16 hex digits.",
-        names=["--hash"], metavar="HASH")] = None  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The choice of documents to show, and the place of verification."""
-
-    at_least: Annotated[float | None, Option("Show all documents at least this similar, whatever the rule says. Below "
-        "the rule's threshold this reads every sketch of the store. 0 shows the nearest, however distant.", least=0,
-        most=1, metavar="S")] = None  # fmt: skip
-    limit: Annotated[int, Option("Show at most N documents for each question.", least=1)] = 20
-    include_short: Annotated[bool, Option("Also show documents with too few words for a meaningful "
-        "fingerprint.")] = False  # fmt: skip
-    passages: Annotated[bool, Option("Read the texts of matches again, and show the passages in both, with their "
-        "places and words.", not_with=["hash_"])] = False  # fmt: skip
-    relation: Annotated[bool | None, Option("Say how the text relates to each near one, and name the differences. "
-        "Reads texts again. By default for a single document, without --json, for fields of an index and files of at "
-        "most 2 MB.")] = None  # fmt: skip
-    filter: FilterAsked = None
-    verify_in_engine: Annotated[bool, Option("With a rule of simhash-doc alone: let the engine check distances (by a "
-        "Painless script). The answer is the same.")] = False  # fmt: skip
 
 
 @command(
@@ -83,37 +51,55 @@ answered. The exit code is then 6 or 5.
 """,
 )
 @click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
-def similar_command(
-    *, files: tuple[str, ...], store: StoreAsked, about: Asked, matching: Matching, listing: Listing,
+def similar_command(  # noqa: PLR0913 - they are options of the command
+    *, files: tuple[str, ...], store: StoreAsked,
+    identities: Annotated[tuple[str, ...], Option("Ask about a stored document, in a search engine also INDEX/ID. Can "
+        "be repeated.", names=["--id"], metavar="ID")],
+    text: Annotated[str | None, Option("Ask about this text; - reads it from standard input.", metavar="TEXT")],
+    hash_: Annotated[str | None, Option("Ask about a fingerprint: base32 as printed, or 16 hex digits.",
+        names=["--hash"], metavar="HASH")],
+    matching: Matching,
+    at_least: Annotated[float | None, Option("Show all documents at least this similar, whatever the rule says. Below "
+        "the rule's threshold this reads every sketch of the store. 0 shows the nearest, however distant.", least=0,
+        most=1, metavar="S")],
+    limit: Annotated[int, Option("Show at most N documents for each question.", least=1)] = 20,
+    include_short: Annotated[bool, Option("Also show documents with too few words for a meaningful fingerprint.")],
+    passages: Annotated[bool, Option("Read the texts of matches again, and show the passages in both, with their "
+        "places and words.", not_with=["hash_"])],
+    relation: Annotated[bool | None, Option("Say how the text relates to each near one, and name the differences. "
+        "Reads texts again. By default for a single document, without --json, for fields of an index and files of at "
+        "most 2 MB.")],
+    filter: FilterAsked,  # noqa: A002
+    verify_in_engine: Annotated[bool, Option("With a rule of simhash-doc alone: let the engine check distances (by a "
+        "Painless script). The answer is the same.")],
     extraction: Extraction, columns: NamedColumns, json: JsonAsked,
 ) -> int:  # fmt: skip
     """Show the stored documents that are similar to FILE, the most similar first.
 
     FILE is a file, a folder, a pattern, - for standard input, or the id of a stored document. There may be many.
     """
-    ids, text = about.identities, about.text
-    only_one(**{"FILE": files or None, "--id": ids or None, "--text": text, "--hash": about.hash_})
+    only_one(**{"FILE": files or None, "--id": identities or None, "--text": text, "--hash": hash_})
     arguments.require_some_file(files, is_stored)
-    arguments.any_stored(list(filter(is_stored, files)), store)
-    with opened_collection(store, filter=listing.filter, read_only=True) as collection:
-        rule = collection.rule(matching, hashes=about.hash_ is not None)
+    arguments.any_stored([name for name in files if is_stored(name)], store)
+    with opened_collection(store, filter=filter, read_only=True) as collection:
+        rule = collection.rule(matching, hashes=hash_ is not None)
         if matching.explain:
             collection.tell_plan(rule)
-        shown = Answers(rule, listing.at_least, as_json=json, sole=_sole(files, about))
+        shown = Answers(rule, at_least, as_json=json, sole=_sole(files, identities, text, hash_))
         answers = collection.similar_each(
-            files or ids or [from_stdin(text) if text is not None else about.hash_],
-            by="names" if files else "ids" if ids else "documents" if text is not None else "hashes",
+            files or identities or [from_stdin(text) if text is not None else hash_],
+            by="names" if files else "ids" if identities else "documents" if text is not None else "hashes",
             fields=columns,
             extraction=extraction,
             match=rule,
-            limit=listing.limit,
-            at_least=listing.at_least,
-            include_short=listing.include_short,
-            verify_in_engine=listing.verify_in_engine,
+            limit=limit,
+            at_least=at_least,
+            include_short=include_short,
+            verify_in_engine=verify_in_engine,
             explain=matching.explain,
-            passages=listing.passages,
-            relation=_relating(listing.relation, by_default=shown.is_sole and not json and not rule.of_parts),
-            parts=shown.is_sole and not matching.given and listing.at_least is None,
+            passages=passages,
+            relation=_relating(relation, by_default=shown.is_sole and not json and not rule.of_parts),
+            parts=shown.is_sole and not matching.given and at_least is None,
         )
         with shown.progress():
             for answered in answers:
@@ -126,12 +112,12 @@ def _relating(asked: bool | None, *, by_default: bool) -> bool | Literal["at han
     return asked if asked is not None else "at hand" if by_default else False
 
 
-def _sole(files: Sequence[str], about: Asked) -> str | None:
+def _sole(files: Sequence[str], ids: Sequence[str], text: str | None, fingerprint: str | None) -> str | None:
     if any(map(holds_many, files)):
         return None
-    names = [*(printable_path(name.removeprefix("id:")) for name in files), *about.identities]
-    names += [THE_TEXT] if about.text is not None else []
-    names += [about.hash_] if about.hash_ is not None else []
+    names = [*(printable_path(name.removeprefix("id:")) for name in files), *ids]
+    names += [THE_TEXT] if text is not None else []
+    names += [fingerprint] if fingerprint is not None else []
     return names[0] if len(names) == 1 else None
 
 

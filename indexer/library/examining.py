@@ -56,31 +56,19 @@ def examine(
     return Examination(shown_name(name), healthy, tuple(findings), failed)
 
 
-def _findings(name: str, *, texts: bool = False) -> Iterator[Finding]:
-    """Give findings on the store with this path or URL; nothing is changed.
-
-    With `texts` every document is read again from its source. Raises StoreError if no store can be opened, after the
-    findings without one; UsageError for a wrong name.
-    """
-    yield Finding(
-        "neardup",
-        "ok",
-        f"neardup {VERSION}, Unicode {UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
-    )
+def _findings(name: str, *, texts: bool) -> Iterator[Finding]:
+    versions = f"neardup {VERSION}, Unicode {UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}"
+    yield Finding("neardup", "ok", versions)
     yield from examine_place(name)
     with open_store(name, read_only=True) as store:
         yield from store.examine()
-        yield from _of_store(store, texts=texts)
-
-
-def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
-    yield _made_with(store)
-    yield _sketches(store)
-    yield from texts_found(store)
-    yield from _clusters(store)
-    yield from forms_found(store)
-    if texts:
-        yield _texts(store)
+        yield _made_with(store)
+        yield _sketches(store)
+        yield from texts_found(store)
+        yield from _clusters(store)
+        yield from forms_found(store)
+        if texts:
+            yield _texts(store)
 
 
 def _made_with(store: Store) -> Finding:

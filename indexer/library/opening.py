@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from indexer.model.times import Refresh
 
 DEFAULT_WAIT = 5.0
-Opener = Callable[[str, StoreInfo | None, bool, float, bool], Store]
 
 
 @takes_named
@@ -47,15 +46,16 @@ def open_store(
     """
     name = os.fspath(url)
     scheme = _SCHEME.match(name)
-    if scheme is None:
+    if scheme is None or scheme[1].lower() == "sqlite":
         return with_schemes(_open_sqlite(name, create, read_only, wait, any_thread), create)
-    opener = _OPENERS.get(scheme[1].lower())
-    if opener is None:
+    if scheme[1].lower() not in _CLUSTERS:
         raise UsageError(
             f"{shown_name(name)}: {scheme[1]}:// is not supported; give a path, sqlite:///path, or an "
             "index as https://host:9200/INDEX"
         )
-    return with_schemes(opener(name, create, read_only, wait, any_thread), create)
+    from indexer.engine.store.store import open_search_store
+
+    return with_schemes(open_search_store(name, create, read_only, wait), create)
 
 
 def examine_place(url: str | os.PathLike[str]) -> Iterator[Finding]:
@@ -99,19 +99,12 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
     return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait, any_thread=any_thread)
 
 
-def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float, _any_thread: bool) -> Store:
-    from indexer.engine.store.store import open_search_store
-
-    return open_search_store(url, create, read_only, wait)
-
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _CLUSTERS = (
     "https",
     "http",
     *(f"{engine}+{way}" for engine in ("elasticsearch", "opensearch") for way in ("https", "http")),
 )
-_OPENERS: Mapping[str, Opener] = {"sqlite": _open_sqlite, **dict.fromkeys(_CLUSTERS, _open_cluster)}
 
 # What is said meanwhile
 

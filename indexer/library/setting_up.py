@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
+from itertools import chain
 from urllib.parse import quote
 
 from indexer.clustering.canonical import read_canonical
@@ -69,7 +70,8 @@ def setup(  # noqa: PLR0913 - they are options of the command
             raise UsageError(f"{client.target.shown}: a pattern can have dashboards only; leave out the other options")
         provision = Provision(client, pattern=of_pattern)
         boards = Dashboards(dashboards, provision.name, space=space, time=_time_field(client)) if dashboards else None
-        steps = _repairs(client) if repair or (remove and not (pipelines.pipelines or search_templates)) else []
+        is_repaired = repair or (remove and not (pipelines.pipelines or search_templates))
+        steps = [SetupStep(*repair) for repair in repairs(client)] if is_repaired else []
         if remove:
             steps += _removal(provision, pipelines, templates=search_templates, dashboards=boards is not None)
         elif of_pattern:
@@ -83,12 +85,14 @@ def setup(  # noqa: PLR0913 - they are options of the command
         if whole and confirm and not dry_run:
             confirm(whole)
         done: list[str] = []
-        if not dry_run:
-            for sentence in provision.carry_out(steps):
-                _note(sentence, done, told)
-            for sentence in boards.carry_out(more) if boards else ():
-                _note(sentence, done, told)
-        return SetUp(client.target.shown, dry_run, _requests([*steps, *more]), tuple(done))
+        carried_out = chain(provision.carry_out(steps), boards.carry_out(more) if boards else ())
+        for sentence in () if dry_run else carried_out:
+            done.append(sentence)
+            if told:
+                told(sentence)
+        every: list[SetupStep | DashboardRequest] = [*steps, *more]
+        requests = (SetupRequest(one.why, one.method, one.path, one.body, one.request()) for one in every)
+        return SetUp(client.target.shown, dry_run, tuple(requests), tuple(done))
 
 
 def _time_field(client: Client) -> str:
@@ -97,16 +101,6 @@ def _time_field(client: Client) -> str:
     times = {read_canonical(note.canonical).time for note in notes}
     dates = date_fields(read_mappings(client, reading_path(client.target.name)).values())
     return min(times & dates, default=INDEXED_AT)
-
-
-def _note(sentence: str, done: list[str], told: Callable[[str], object] | None) -> None:
-    done.append(sentence)
-    if told:
-        told(sentence)
-
-
-def _requests(steps: Sequence[SetupStep | DashboardRequest]) -> tuple[SetupRequest, ...]:
-    return tuple(SetupRequest(step.why, step.method, step.path, step.body, step.request()) for step in steps)
 
 
 def _steps(
@@ -153,10 +147,6 @@ def _sides_of_parts(store: str, client: Client) -> list[SetupStep]:
         with closing(connect(f"{store.rstrip('/').rpartition('/')[0]}/{quote(each, safe='')}")) as part:
             steps += _side_indices(part)
     return steps
-
-
-def _repairs(client: Client) -> list[SetupStep]:
-    return [SetupStep(*repair) for repair in repairs(client)]
 
 
 def _removal(provision: Provision, pipelines: PipelineOptions, *, templates: bool, dashboards: bool) -> list[SetupStep]:

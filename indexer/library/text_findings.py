@@ -134,16 +134,8 @@ def _readers_of_pdfs(extractors: Sequence[str], names: Sequence[str]) -> str:
     return f"{texts:,} are named as a PDF file, so texts by other readers" if texts >= least else ""
 
 
-def better_kind(store: Store) -> FittingKind | None:
-    return _better_kind(store, _looked_at(store))
-
-
-def _looked_at(store: Store) -> list[Record]:
-    return list(islice(store.scan(sketches=False), LOOKED_AT))
-
-
-def _better_kind(store: Store, looked_at: Sequence[Record]) -> FittingKind | None:
-    records = [record for record in looked_at if record.has_words]
+def better_kind(store: Store, looked_at: Sequence[Record] | None = None) -> FittingKind | None:
+    records = [record for record in looked_at or _looked_at(store) if record.has_words]
     return fitting_kind(
         store.info.kind,
         [record.tokens for record in records],
@@ -152,10 +144,14 @@ def _better_kind(store: Store, looked_at: Sequence[Record]) -> FittingKind | Non
     )
 
 
+def _looked_at(store: Store) -> list[Record]:
+    return list(islice(store.scan(sketches=False), LOOKED_AT))
+
+
 def texts_found(store: Store) -> Iterator[Finding]:
     """If another kind fits better, and each field of HTML that was read as text."""
     records = _looked_at(store)
-    if fits := _better_kind(store, records):
+    if fits := better_kind(store, records):
         advice = f"index or annotate them into a new store with --kind {fits.kind}"
         yield Finding("kind", "warning", f"made for {store.info.kind}; {fits.says}", advice)
     else:

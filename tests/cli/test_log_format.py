@@ -161,7 +161,7 @@ def test_nothing_is_said_in_another_way() -> None:
         )
     }
     # A question is asked only where remarks are in words.
-    questions = {(f"cli/{name}.py", "click.confirm") for name in ("documents", "pruning", "setup")}
+    questions = {("cli/terminal/output.py", "click.confirm")}
     words = {("cli/__init__.py", "click.echo"), ("cli/__init__.py", "sys.stderr.write")}
     assert found == questions | words | {("text/remarks.py", "sys.stderr.write")}
 

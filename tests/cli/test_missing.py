@@ -7,7 +7,7 @@ import re
 import pytest
 
 from indexer.cli import cli
-from indexer.cli.terminal.hints import name_store, with_store
+from indexer.cli.terminal.output import name_store, with_store
 from tests.cli.command import Neardup, write
 from tests.cli.written import prose
 

@@ -19,7 +19,7 @@ from indexer.cli.options.groups import Seconds, Size, Taking
 from indexer.cli.options.shared import FormatChoice
 from indexer.extract.base import Content
 from indexer.library.options import ClusterOptions
-from indexer.library.writers import RowFormat
+from indexer.library.rows import RowFormat
 from indexer.matching.request import Way
 from indexer.model.declared import Option
 from indexer.stores.base import Refresh

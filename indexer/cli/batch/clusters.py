@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -61,17 +60,6 @@ class Task(_TaskType):
         return int(matched[1]), int(matched[2])
 
 
-@dataclass(frozen=True, slots=True)
-class SketchOptions:
-    """The folder for sketches, the share of the work, and further notes on documents."""
-
-    out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="DIR", required=True)]
-    time_field: TimeFieldAsked = None
-    task: Annotated[tuple[int, int] | None, Option("Do only the I-th of N equal shares of the files.", kind=Task(),
-        metavar="I/N")] = None  # fmt: skip
-    strict: StrictAsked = False
-
-
 @command(
     "batch_outcomes:BatchSketched",
     short_help="Write sketches of documents to files.",
@@ -94,30 +82,27 @@ If files of a named folder or pattern are gone, their sketches are removed. Inpu
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
-def sketch(
-    *, paths: tuple[str, ...], batch: SketchOptions, walk: Walk, making: Fingerprinting, extraction: Extraction,
-    running: BatchRun, talk: RunOutput,
+def sketch(  # noqa: PLR0913 - they are options of the command
+    *, paths: tuple[str, ...],
+    out: Annotated[str, Option("The folder to write to.", kind="folder", metavar="DIR", required=True)],
+    time_field: TimeFieldAsked,
+    task: Annotated[tuple[int, int] | None, Option("Do only the I-th of N equal shares of the files.", kind=Task(),
+        metavar="I/N")],
+    strict: StrictAsked, walk: Walk, making: Fingerprinting, extraction: Extraction, running: BatchRun, talk: RunOutput,
 ) -> int:  # fmt: skip
     """Write the sketches of documents to files of Parquet."""
     from indexer.library import batches
 
     done = batches.sketch(
-        paths,
-        batch.out,
-        walk,
-        making,
-        extraction,
-        time_field=batch.time_field,
-        task=batch.task or (1, 1),
-        running=running,
+        paths, out, walk, making, extraction, time_field=time_field, task=task or (1, 1), running=running
     )
     for line in done.unreadable[:_SHOWN]:
         say(line)
     # What could not be read at all has no row, and was said above.
-    lists = f"the column failed of {batch.out}/sketches says why" if done.failures > len(done.unreadable) else ""
+    lists = f"the column failed of {out}/sketches says why" if done.failures > len(done.unreadable) else ""
     if not talk.is_enough(done, lists or "see above"):
         _show_sketched(done, lists, as_json=talk.json)
-    return ExtractionError.exit_code if batch.strict and done.failures else 0
+    return ExtractionError.exit_code if strict and done.failures else 0
 
 
 def _show_sketched(done: BatchSketched, lists: str, *, as_json: bool) -> None:

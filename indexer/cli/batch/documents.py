@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
@@ -93,20 +92,6 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
     return [("replaced", replaced), ("few origins", few + alone if writing.min_origins else "")]
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """The other documents to keep, the clusters that count, and the handling of repeated passages."""
-
-    against: Annotated[tuple[str, ...], Option("A folder with sketches of documents kept elsewhere, such as the older "
-        "ones given to neardup batch cluster. Can be repeated.", kind="path", metavar="OLD")] = ()  # fmt: skip
-    unverified: Annotated[bool, Option("Filter also by clusters of a simhash alone, not verified by texts.",
-        typed=True)] = False  # fmt: skip
-    passages: Annotated[Literal["report", "cut"] | None, Option("Count how much of the kept documents repeats passages "
-        "of each other, or cut these too, as neardup batch passages does, from Parquet, JSON lines and --texts.",
-        not_with=["tag"])] = None  # fmt: skip
-    cutting: Annotated[BatchPassages, Taking(goes_with=["passages"])] = BatchPassages()
-
-
 @command(
     "batch_outcomes:BatchFiltered",
     name="filter",
@@ -137,18 +122,26 @@ written, and the file with the missing copy is named.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
-def filter_command(
+def filter_command(  # noqa: PLR0913 - they are options of the command
     *, paths: tuple[str, ...],
     clusters: Annotated[str, Option("The folder that neardup batch cluster wrote.", kind="path", metavar="DIR",
         required=True)],
-    writing: BatchOutput, keeping: Keeping, running: BatchRun, json: JsonAsked,
+    writing: BatchOutput,
+    against: Annotated[tuple[str, ...], Option("A folder with sketches of documents kept elsewhere, such as the older "
+        "ones given to neardup batch cluster. Can be repeated.", kind="path", metavar="OLD")],
+    unverified: Annotated[bool, Option("Filter also by clusters of a simhash alone, not verified by texts.",
+        typed=True)],
+    passages: Annotated[Literal["report", "cut"] | None, Option("Count how much of the kept documents repeats passages "
+        "of each other, or cut these too, as neardup batch passages does, from Parquet, JSON lines and --texts.",
+        not_with=["tag"])],
+    cutting: Annotated[BatchPassages, Taking(goes_with=["passages"])], running: BatchRun, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.library import batches
 
     done = batches.filter(
-        paths, clusters, writing, against=keeping.against, unverified=keeping.unverified, passages=keeping.passages,
-        cutting=keeping.cutting, running=running,
+        paths, clusters, writing, against=against, unverified=unverified, passages=passages, cutting=cutting,
+        running=running,
     )  # fmt: skip
     if json:
         answer_json(done)
@@ -170,23 +163,6 @@ def filter_command(
 def not_compared(short: int, empty: int) -> str:
     said = [f"{short:,} too short"] * bool(short) + [f"{empty:,} without words"] * bool(empty)
     return f"{', '.join(said)}; of equal ones one is kept" if said else ""
-
-
-@dataclass(frozen=True, slots=True)
-class DedupeOptions:
-    """The output folder, the documents to compare with and to count, and the place of the work."""
-
-    writing: BatchOutput
-    time_field: TimeFieldAsked = None
-    against: Annotated[str | None, Option("A folder with the sketches and clusters of older documents. Their copies "
-        "are removed too. A document with the id of an older one takes its place, and stays.", kind="path",
-        metavar="OLD")] = None  # fmt: skip
-    latest: LatestAsked = False
-    judging: BatchJudging = BatchJudging()
-    unverified: Annotated[bool, Option("Decide by the rule alone, without texts, even if it is a simhash. Some removed "
-        "documents may be unrelated to the kept ones.", not_with=["verify"], typed=True)] = False  # fmt: skip
-    strict: StrictAsked = False
-    spread: BatchSpread = BatchSpread()
 
 
 @command(
@@ -218,8 +194,15 @@ it for the next run.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
-def dedupe(
-    *, paths: tuple[str, ...], judging: DedupeOptions, match: MatchAsked, clustering: ClusterOptions, walk: Walk,
+def dedupe(  # noqa: PLR0913 - they are options of the command
+    *, paths: tuple[str, ...], writing: BatchOutput, time_field: TimeFieldAsked,
+    against: Annotated[str | None, Option("A folder with the sketches and clusters of older documents. Their copies "
+        "are removed too. A document with the id of an older one takes its place, and stays.", kind="path",
+        metavar="OLD")],
+    latest: LatestAsked, judging: BatchJudging,
+    unverified: Annotated[bool, Option("Decide by the rule alone, without texts, even if it is a simhash. Some removed "
+        "documents may be unrelated to the kept ones.", not_with=["verify"], typed=True)],
+    strict: StrictAsked, spread: BatchSpread, match: MatchAsked, clustering: ClusterOptions, walk: Walk,
     making: Fingerprinting, extraction: Extraction, json: JsonAsked,
 ) -> int:  # fmt: skip
     """Write the documents of files and folders without their near-duplicates."""
@@ -227,28 +210,16 @@ def dedupe(
 
     if clustering.canonical not in (None, "earliest"):
         refuse_typed(["time_field"], "is for --canonical earliest")
-    writing = judging.writing
     done = batches.dedupe(
-        paths,
-        writing,
-        walk,
-        making,
-        extraction,
-        match=match,
-        clustering=clustering,
-        time_field=judging.time_field,
-        against=judging.against,
-        latest=judging.latest,
-        judging=judging.judging,
-        unverified=judging.unverified,
-        spread=judging.spread,
-    )
+        paths, writing, walk, making, extraction, match=match, clustering=clustering, time_field=time_field,
+        against=against, latest=latest, judging=judging, unverified=unverified, spread=spread,
+    )  # fmt: skip
     tell_unverified(done)
     if json:
         answer_json(done)
     else:
         _show_deduped(done, writing)
-    return ExtractionError.exit_code if judging.strict and done.failures else 0
+    return ExtractionError.exit_code if strict and done.failures else 0
 
 
 def _show_deduped(done: BatchDeduped, writing: BatchOutput) -> None:

@@ -12,8 +12,7 @@ import click
 
 from indexer.cli.config import DEFAULT_STORE
 from indexer.cli.options.groups import A_PATH, KINDS, Related
-from indexer.cli.terminal.hints import name_store
-from indexer.cli.terminal.output import say, shown_store, told_each_minute
+from indexer.cli.terminal.output import name_store, say, shown_store, told_each_minute
 from indexer.errors import UsageError
 from indexer.library.options import AUTO, Format, RuleRequest, require_format
 from indexer.model.declared import Option

@@ -110,7 +110,11 @@ class Answers:
                 shown = [each for each in similar.unread if each.id in named]
                 tell_unread(shown, "passages not shown, since not read again")
             if similar.set_aside:
-                say(_set_aside(similar.set_aside), set_aside=similar.set_aside)
+                say(
+                    f"{counted(similar.set_aside, 'key')} of the query set aside, because very many documents have "
+                    "them: documents with nothing else in common may be missing",
+                    set_aside=similar.set_aside,
+                )
 
     def _show_table(self, similar: Similar) -> None:
         matches, name = similar.matches, similar.name
@@ -158,13 +162,6 @@ def _part(similar: Similar, rule: MatchRule) -> str:
         f"nothing else is near by {rule.in_words}, but {part.id} {verb} ({share_shown(part.of_query)} of "
         f"it is there, {share_shown(part.of_match)} of that is in it); --match {similar.part_rule} shows all "
         f"documents with common parts"
-    )
-
-
-def _set_aside(count: int) -> str:
-    return (
-        f"{counted(count, 'key')} of the query set aside, because very many documents have them: documents with "
-        f"nothing else in common may be missing"
     )
 
 

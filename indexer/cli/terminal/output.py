@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from indexer.cli.terminal.hints import with_store
+from indexer.cli.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, UsageError
 from indexer.model.declared import as_json
 from indexer.text import visible
@@ -22,7 +25,7 @@ from indexer.text.remarks import Level, in_json, remark
 
 if TYPE_CHECKING:
     from indexer.library.opening import RunProgress
-    from indexer.library.writers import RowFormat
+    from indexer.library.rows import RowFormat
 
 printable = visible.printable
 # Cells of a terminal: between two columns, and what a column has at least.
@@ -32,6 +35,26 @@ _LEAST_CELL = 12
 _MINUTE = 60.0
 # A store's path or URL as it may be printed.
 shown_store = shown_name
+
+
+_named: ContextVar[str] = ContextVar("named", default=DEFAULT_STORE)
+# A sentence ends a hint, and so does what encloses it.
+_HINT = re.compile(
+    r"\bneardup (?:annotate|cluster|corpus|doctor|evaluate|failures|index|prune|report|schemes|setup|show|stats)\b"
+    r"(?![^;:()`]*--store)(?! of| --help)"
+)
+
+
+def name_store(store: str) -> None:
+    _named.set(store)
+
+
+def with_store(text: str) -> str:
+    store = _named.get()
+    if store == DEFAULT_STORE:
+        return text
+    option = f" --store {shlex.quote(shown_name(store))}"
+    return _HINT.sub(lambda hint: hint[0] + option, text)
 
 
 def say(text: str, *, level: Level = "info", **fields: object) -> None:
@@ -95,27 +118,22 @@ def html_line(counts: Mapping[str, int], of: int) -> tuple[str, int | None, str]
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich.cells import cell_len, set_cell_size
 
-    safe = [[printable(cell) for cell in row] for row in rows]
+    lines: list[list[str]] = [list(columns), *([printable(cell) for cell in row] for row in rows)]
     if sys.stdout.isatty():
-        fitted = fitting([columns, *safe], shutil.get_terminal_size().columns)
+        fitted = fitting(lines, shutil.get_terminal_size().columns)
         if fitted is None:
-            _paragraphs(columns, safe)
+            _paragraphs(columns, lines[1:])
             return
-        safe = fitted[1:]
-    grid = Table(box=None, pad_edge=False)
-    for column in columns:
-        grid.add_column(column, justify="right" if column in right else "left", no_wrap=True)
-    for row in safe:
-        grid.add_row(*map(Text, row))
-    console = Console(file=sys.stdout, width=1_000_000, color_system=None)
-    with console.capture() as capture:
-        console.print(grid)
-    for line in capture.get().splitlines():
-        click.echo(line.rstrip())
+        lines = [list(columns), *fitted[1:]]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (
+            " " * (width - cell_len(cell)) + cell if column in right else set_cell_size(cell, width)
+            for column, cell, width in zip(columns, line, widths, strict=True)
+        )
+        click.echo((" " * _BETWEEN).join(padded).rstrip())
 
 
 def _paragraphs(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -170,7 +188,7 @@ def written_rows(rows: Iterable[Row], kind: type[Row], form: RowFormat, output: 
 
     Raises UsageError if a file can't be written, and for Parquet without pyarrow or on a terminal.
     """
-    from indexer.library.writers import save, write
+    from indexer.library.rows import save, write
 
     if output is not None:
         return save(rows, kind, output, form)
