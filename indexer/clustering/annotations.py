@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.model import CLUSTER_ID_LENGTH, ClusterRecord, Record, Ref, own_cluster_id, size_class
+from indexer.model import CLUSTER_ID_LENGTH, ClusterRecord, Record, Ref, named_ref, naming, own_cluster_id, size_class
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefTable, ref_order
 from indexer.relations.relation import verdict_of
@@ -30,17 +30,12 @@ def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -
 
 
 def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
-    place = {"repeats_index": other.index} if other.index != ref.index else {}
-    if other.routing is not None:
-        place["repeats_routing"] = other.routing
-    return {"repeats": other.id, "repeats_similarity": similarity, **place}
+    return {**naming("repeats", ref, other), "repeats_similarity": similarity}
 
 
 def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
     cluster = annotations.get("cluster")
-    if not isinstance(cluster, dict) or not isinstance(name := cluster.get("repeats"), str):
-        return None
-    return Ref(name, cluster.get("repeats_index", ref.index), cluster.get("repeats_routing"))
+    return named_ref("repeats", ref, cluster) if isinstance(cluster, dict) else None
 
 
 def leaving(store: Store, refs: Collection[Ref]) -> set[Ref]:

@@ -17,7 +17,7 @@ from indexer.clustering.forms_kept_apart import forms_apart
 from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings, finished, in_progress
-from indexer.clustering.relation_notes import NotedRelations
+from indexer.clustering.relation_notes import TO, NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
@@ -272,7 +272,7 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
             continue
         cluster = {**noted["cluster"], "relation": word}
         if verdict_of(word) != "could go":
-            cluster.pop("relation_to", None)
+            cluster = {name: value for name, value in cluster.items() if name not in TO}
         changed.append((record.ref, {"cluster": cluster}))
         told.subtract([before])
         told[word] += 1

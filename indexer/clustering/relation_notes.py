@@ -11,16 +11,18 @@ from indexer.clustering.memory import last_clustering
 from indexer.clustering.verdicts import Permitted, Relations
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, read_lexicon, stored_texts
-from indexer.model import Record, Ref
+from indexer.model import Record, Ref, naming
 from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import Relation, verdict_of
+from indexer.relations.relation import SAME_WORK, Relation, verdict_of
 from indexer.stores.base import Store
 
 UNVERIFIED = "unverified"
 """Noted in place of a relation where a text could not be read."""
 
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
+# To which other document a relation is, and whether the document is a rendition of the repeated one.
+TO = ("relation_to", "relation_to_index", "relation_to_routing", "repeats_rendition")
 
 
 class RepeatingDocument(NamedTuple):
@@ -148,7 +150,9 @@ class NotedRelations:
         if verdict is None or verdict.relation is None:
             return noted
         self._instead[document.record.ref] = verdict.repeats
-        document.wanted["relation_to"] = verdict.repeats.ref.id
+        document.wanted.update(naming("relation_to", document.record.ref, verdict.repeats.ref))
+        if noted in SAME_WORK:
+            document.wanted["repeats_rendition"] = True
         return verdict.relation.word
 
     def _note_asked(self, record: Record) -> None:
@@ -180,7 +184,7 @@ class NotedRelations:
         if word and (name := before.get("relation_to")):
             if not self._still_stays(document.group, name):
                 return ""
-            document.wanted["relation_to"] = name
+            document.wanted.update({name: before[name] for name in TO if name in before})
             return word
         return "" if word == "identical" or (word == UNVERIFIED and self._again) else word
 

@@ -21,7 +21,7 @@ from indexer.library.records import (
     Unread,
 )
 from indexer.library.rows import Rows
-from indexer.model import Fingerprint, Record, Ref, name_of
+from indexer.model import Fingerprint, Record, Ref, name_of, named_ref
 from indexer.relations.relation import Relation, order_with
 from indexer.text.counts import counted
 
@@ -78,7 +78,7 @@ def described(record: Record, annotations: Mapping[str, Any]) -> Described:
             name_of(other) if other else None,
             cluster.get("repeats_similarity"),
             cluster.get("relation"),
-            cluster.get("relation_to"),
+            name_of(to) if (to := named_ref("relation_to", record.ref, cluster)) else None,
         )
     ordinal, is_latest = version_of(annotations)
     return Described(

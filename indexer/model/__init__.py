@@ -53,6 +53,19 @@ def name_of(ref: Ref) -> str:
     return name if ref.routing is None else name + _ROUTING + quote(ref.routing, safe="")
 
 
+def naming(name: str, ref: Ref, other: Ref) -> dict[str, str]:
+    """The fields in which the annotation `cluster` of `ref` names another document; `name` begins their names."""
+    fields = {name: other.id} | ({f"{name}_index": other.index} if other.index != ref.index else {})
+    return fields if other.routing is None else {**fields, f"{name}_routing": other.routing}
+
+
+def named_ref(name: str, ref: Ref, fields: Mapping[str, Any]) -> Ref | None:
+    """The document that such fields name."""
+    if not isinstance(id_ := fields.get(name), str):
+        return None
+    return Ref(id_, fields.get(f"{name}_index", ref.index), fields.get(f"{name}_routing"))
+
+
 def readings_of(name: str) -> list[Ref]:
     """The identities a name may mean, first the one with the whole name as its id.
 

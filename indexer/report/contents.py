@@ -16,7 +16,7 @@ from indexer.clustering.sampling import Sample, Sampler, sample_seed
 from indexer.errors import NeardupError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.rule import default_rule
-from indexer.model import Record, Ref, name_of
+from indexer.model import Record, Ref, name_of, named_ref
 from indexer.model.declared import as_json
 from indexer.relations.relation import VerdictWord, verdict_of
 from indexer.report.counting import ReportCounts, Share, figures
@@ -182,13 +182,13 @@ def _shown(store: Store, clusters: Sequence[StoredCluster], most: int) -> Iterat
                 tuple((record, cluster.similarities[place]) for place, record, _ in there),
                 tuple(cluster.repeats[place] is not None for place, _, _ in there),
                 tuple(cluster.relations[place] for place, _, _ in there),
-                tuple(_beside(cluster, place, noted) for place, _, noted in there),
+                tuple(_beside(cluster, place, record.ref, noted) for place, record, noted in there),
             )  # fmt: skip
 
 
-def _beside(cluster: StoredCluster, place: int, noted: Mapping[str, Any]) -> str:
-    if to := (noted.get("cluster") or {}).get("relation_to"):
-        return str(to)
+def _beside(cluster: StoredCluster, place: int, ref: Ref, noted: Mapping[str, Any]) -> str:
+    if to := named_ref("relation_to", ref, noted.get("cluster") or {}):
+        return name_of(to)
     repeated = cluster.repeats[place]
     return "" if repeated in (None, cluster.canonical) else name_of(repeated)
 

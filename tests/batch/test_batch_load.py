@@ -23,6 +23,7 @@ from indexer.batch.rows import Batch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.memory import require_remembered
+from indexer.clustering.relation_notes import TO
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
@@ -139,7 +140,8 @@ def relations(held: dict[str, Any]) -> dict[Ref, str]:
     clusters = {ref: known["cluster"] for ref, known in held["annotations"].items() if "cluster" in known}
     for each in clusters.values():
         # A batch does not say to which other document of the cluster a relation is.
-        each.pop("relation_to", None)
+        for name in TO:
+            each.pop(name, None)
     return {ref: cluster.pop("relation") for ref, cluster in clusters.items() if "relation" in cluster}
 
 

@@ -20,15 +20,26 @@ from indexer.engine.index.sketches import (
     sketch_fields,
     sketch_of,
 )
-from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
+from indexer.model import (
+    SIMHASH_DOC,
+    Fingerprint,
+    Record,
+    Ref,
+    Sketch,
+    first_arrival,
+    named_ref,
+    own_cluster_id,
+    to_signed,
+    to_unsigned,
+)
 from indexer.model.origins import UNKNOWN, origin_of
-from indexer.relations.relation import verdict_of
+from indexer.relations.relation import SAME_WORK, verdict_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 10
+MAPPING_VERSION = 11
 # The most bytes that sketches may bring the part below `neardup` to, in a document of an owner's.
 OWNERS_ROOM = 2048
 SHORT = f"{ROOT}.short"
@@ -40,7 +51,7 @@ FORMAT = f"{ROOT}.format"
 INDEXED_AT = f"{ROOT}.indexed_at"
 CLUSTER_ID = f"{ROOT}.cluster.id"
 REPEATS, RELATION = f"{ROOT}.cluster.repeats", f"{ROOT}.cluster.relation"
-# A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
+# A document in no cluster has ids of its own, so collapsing on them swallows none.
 SINGLE = f"{ROOT}.cluster.single"
 SIZE_CLASS = f"{ROOT}.cluster.size_class"
 # With the types that an annotation may have there.
@@ -57,7 +68,12 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "repeats_origin": (str,),
     "relation": (str,),
     "relation_to": (str,),
+    "relation_to_index": (str,),
+    "relation_to_routing": (str,),
+    "repeats_rendition": (bool,),
 }
+# What follows from the others.
+_DERIVED = ("verdict", "copies_id", "work_id")
 VERSION_FIELDS: Mapping[str, type] = {"ordinal": int, "is_latest": bool}
 # Of a document without versions, or whose order is unknown.
 _OWN_LATEST: Mapping[str, Any] = {"ordinal": None, "is_latest": True}
@@ -324,9 +340,10 @@ def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
 def alone() -> dict[str, Any]:
     """The cluster fields of a document in no cluster.
 
-    The id is random: one made of the document's name could be that of a cluster it once founded.
+    Its ids are random: made of the document's name they could be those of a cluster it once founded.
     """
-    return {"id": secrets.token_urlsafe(_DRAWN_BYTES), "single": True, "verdict": verdict_of(None)}
+    drawn = secrets.token_urlsafe(_DRAWN_BYTES)
+    return {"id": drawn, "copies_id": drawn, "work_id": drawn, "single": True, "verdict": verdict_of(None)}
 
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -336,21 +353,21 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     if (version := source.get("version") or {}).get("ordinal") is not None:
         annotations["version"] = dict(version)
     there = source.get("cluster") or {}
-    # The verdict follows from the others, and dashboards filter by a relation that nobody knows.
-    cluster = {name: value for name, value in there.items() if value is not None and name != "verdict"}
+    # Dashboards filter by a relation that nobody knows.
+    cluster = {name: value for name, value in there.items() if value is not None and name not in _DERIVED}
     if cluster.get("relation") == UNKNOWN:
         del cluster["relation"]
     return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
-def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
+def annotation_fields(ref: Ref, annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
     cluster = annotations.get("cluster")
     rest = dict(annotations)
     fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
     if isinstance(cluster, Mapping) and _fits(cluster):
         relation = cluster.get("relation", UNKNOWN) if "repeats" in cluster else None
         empty = dict.fromkeys((*CLUSTER_FIELDS, "single"))
-        fields = {**empty, "relation": relation, **cluster, "verdict": verdict_of(relation)}
+        fields = {**empty, "relation": relation, **cluster, **_derived(ref, cluster, relation)}
         del rest["cluster"]
     version = rest.get("version")
     is_kept = isinstance(version, Mapping) and _is_version(version)
@@ -360,6 +377,15 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
     mark = rest.pop(DUPLICATE_OF) if isinstance(mark, str) and len(mark) <= MAX_ID_BYTES else None
     packed = pack_json(rest, "annotation") if rest else None
     return {"cluster": fields, "version": version, DUPLICATE_OF: mark, "annotations": packed}
+
+
+def _derived(ref: Ref, cluster: Mapping[str, Any], relation: str | None) -> dict[str, str]:
+    verdict = verdict_of(relation)
+    repeated = named_ref("repeats", ref, cluster) or ref
+    other = named_ref("relation_to", ref, cluster) or repeated
+    copies = other if verdict == "could go" else ref
+    work = repeated if cluster.get("repeats_rendition") else other if relation in SAME_WORK else copies
+    return {"verdict": verdict, "copies_id": own_cluster_id(copies), "work_id": own_cluster_id(work)}
 
 
 def _is_version(version: Mapping[str, Any]) -> bool:

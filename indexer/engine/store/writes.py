@@ -343,7 +343,8 @@ class WritePart(StorePart):
                     continue
                 try:
                     source = hit["_source"][ROOT]
-                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
+                    known = merged(annotations_of(source), changes[ref])
+                    fields = annotation_fields(self.context.ref(hit), known, source.get("cluster"))
                     actions.append(update(place_of(hit), {"doc": {ROOT: fields}}, unchanged(hit)))
                 except InexactRecordError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error

@@ -21,16 +21,16 @@ REPORT = (
     "southern quay fear for their trade and demand that the authority pay for what they lose. The mayor promised a "
     "meeting with them before the end of the month. The bridge was opened in 1931 and last repaired forty years ago."
 )
-# The same report as eight sites printed it: title, site, text.
+# The same report as eight sites printed it, each in its own frame: title, site, text.
 COPIES = [
-    ("Old harbour bridge to close for two years", "agency.example", REPORT),
-    ("Harbour bridge: closed until 2026", "morning.example", REPORT + " Read more about the town in our supplement."),
-    ("Cracks in harbour bridge", "coast.example", REPORT.replace("Tuesday", "Tuesday evening")),
-    ("Two years without the bridge", "evening.example", "By our correspondent. " + REPORT),
-    ("Bridge shut for repairs", "radio.example", REPORT.replace("lorries", "trucks").replace("autumn", "fall")),
-    ("Harbour bridge to close", "portal.example", REPORT + " Copyright by the agency, all rights reserved."),
-    ("Old bridge closes in March", "weekly.example", REPORT.replace(" free of charge", " at no charge")),
-    ("Tunnel the only way across", "traffic.example", "Westerhaven. " + REPORT.replace("nine of its forty", "nine")),
+    ("Old harbour bridge to close for two years", "agency.example", "From our harbour desk\n\n" + REPORT),
+    ("Harbour bridge: closed until 2026", "morning.example", f"By Ada Kent\n\n{REPORT}\n\nShare this article"),
+    ("Cracks in harbour bridge", "coast.example", "Coast and harbour\n\n" + REPORT),
+    ("Two years without the bridge", "evening.example", "By our correspondent\n\n" + REPORT),
+    ("Bridge shut for repairs", "radio.example", "WESTERHAVEN (agency) - " + REPORT),
+    ("Harbour bridge to close", "portal.example", f"Local news\n\n{REPORT}\n\nRead more: ferries, tunnel, tolls"),
+    ("Old bridge closes in March", "weekly.example", "The week in town\n\n" + REPORT),
+    ("Tunnel the only way across", "traffic.example", f"Traffic\n\n{REPORT}\n\nPrint this page"),
 ]
 OTHERS = [
     (
@@ -70,7 +70,7 @@ QUERY = {
     "query": {"multi_match": {"query": "harbour bridge closed", "fields": ["title", "body"], "type": "most_fields"}},
     "sort": ["_score", {"site": "asc"}],
 }
-COLLAPSED = {**QUERY, "collapse": {"field": "neardup.cluster.id", "inner_hits": {"name": "copies", "size": 0}}}
+COLLAPSED = {**QUERY, "collapse": {"field": "neardup.cluster.work_id", "inner_hits": {"name": "copies", "size": 0}}}
 HOST = "https://host:9200/news"
 
 

@@ -17,6 +17,7 @@ from indexer.library.opening import open_store
 from indexer.model import Ref, own_cluster_id
 from indexer.stores import Store
 from tests.clustered import cluster_store
+from tests.engines.annotated import annotate
 from tests.engines.servers import Server
 from tests.stores.made import INFO, put, record
 
@@ -33,9 +34,9 @@ def asked() -> dict[str, Any]:
 
 
 def collapsed(server: Server, index: str) -> tuple[set[str], set[str]]:
-    """The ids of the hits, one for each cluster, and those of documents that neardup does not know."""
+    """The ids of the hits, one for each text, and those of documents that neardup does not know."""
     server.request("POST", f"/{index}/_refresh")
-    body = {**asked(), "sort": [{"neardup.cluster.is_canonical": "desc"}], "size": 100}
+    body = {**asked(), "sort": [{"neardup.cluster.verdict": "desc"}], "size": 100}
     answer = server.request("POST", f"/{index}/_search", body)
     assert "error" not in answer, answer
     unknown = answer["aggregations"]["unknown"]
@@ -94,7 +95,7 @@ def test_older_versions_alone_are_left_out(server: Server, index_name: str, stor
 
 
 def test_what_could_go_is_hidden_and_found_by_what_it_repeats(server: Server, index_name: str, store: Store) -> None:
-    section = GUIDE.read_text("utf-8").split("To hide only the documents that [could go]")[1]
+    section = GUIDE.read_text("utf-8").split("To hide the documents that could go")[1]
     body = json.loads(re.findall(r"```json\n(.*?)```", section, re.DOTALL)[0]) | {"size": 100}
     relations = {"copy": "reflowed", "frame": "rendition", "other": "form", "unread": "unverified"}
     write(server, index_name, "kept", *relations, "unknown")
@@ -122,8 +123,10 @@ def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: st
     founded = {"a": "abc", "d": "de"}
     for founder, members in founded.items():
         cluster = own_cluster_id(Ref(founder))
-        notes = [{"id": cluster, "is_canonical": name == founder, "similarity": 0.9} for name in members]
-        store.annotate([(Ref(name), {"cluster": note}) for name, note in zip(members, notes, strict=True)])
+        place = {"id": cluster, "similarity": 0.9}
+        copy = {**place, "is_canonical": False, "repeats": founder, "relation": "reflowed"}
+        notes = dict.fromkeys(members, copy) | {founder: {**place, "is_canonical": True}}
+        store.annotate([(Ref(name), {"cluster": note}) for name, note in notes.items()])
     alone = {"f", "g", "h", "short", "wordless"}
     assert collapsed(server, index_name) == ({"a", "d"} | alone, set())
     # Another writer's documents, one that the owner writes anew, and one that is stripped.
@@ -144,6 +147,54 @@ def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: st
     store.annotate([(Ref("c"), {"cluster": None}), (Ref("f"), {"note": 1})])
     assert {"b", "c", "f"} <= collapsed(server, index_name)[0]
     assert store.annotations([Ref("c"), Ref("f")]) == [{}, {"note": 1}]
+
+
+REPORT = [
+    f"The {place} of the old mill was {work} by {who} in the {when}, and the beams held."
+    for place, work, who, when in (
+        ("roof", "mended", "two brothers", "spring"),
+        ("wheel", "turned", "a neighbour", "evening"),
+        ("dam", "raised", "the council", "autumn"),
+        ("floor", "laid", "some pupils", "winter"),
+        ("door", "painted", "the miller", "morning"),
+        ("stone", "dressed", "a mason", "summer"),
+        ("sluice", "greased", "an engineer", "night"),
+    )
+]
+PAGES = {
+    "first": ["From our country desk", *REPORT],
+    "again": ["FROM OUR COUNTRY DESK", *REPORT],
+    "other-frame": ["By Ada Kent", *REPORT, "Share this article"],
+    "other-frame-again": ["By Ada Kent", "", *REPORT, "Share this article"],
+    "form": ["From our country desk", *REPORT[:3], REPORT[3].replace("some pupils", "many pupils"), *REPORT[4:]],
+    "edited": ["From our country desk", *REPORT, "The owner, asked on the telephone, said nothing of the price."],
+    "alone": ["Nobody counted the herons on the upper lake this year, for the boat had been sold to a circus."] * 2,
+}
+
+
+@pytest.mark.parametrize(("field", "renditions"), [("copies_id", False), ("work_id", True)])
+def test_a_collapse_folds_what_distinct_folds(server: Server, index_name: str, field: str, renditions: bool) -> None:
+    server.request("PUT", f"/{index_name}", {"mappings": {"properties": {"body": {"type": "text"}}}})
+    # Whether an edited text has another frame than a document depends on which of them is kept.
+    pages = {name: lines for name, lines in PAGES.items() if not (renditions and name in ("form", "edited"))}
+    for name, lines in pages.items():
+        server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", {"body": "\n\n".join(lines)})
+    url = f"{server.url}/{index_name}"
+    annotate(url, "--field", "body")
+    with indexer.open(url) as collection:
+        collection.cluster()
+        server.request("POST", f"/{index_name}/_refresh")
+        inner = {"name": "copies", "size": 10, "_source": False}
+        request = {"collapse": {"field": f"neardup.cluster.{field}", "inner_hits": inner}, "size": 20}
+        hits = server.request("POST", f"/{index_name}/_search", request)["hits"]["hits"]
+        folded = {frozenset(each["_id"] for each in hit["inner_hits"]["copies"]["hits"]["hits"]) for hit in hits}
+        distinct = collection.distinct([(name, None) for name in pages], renditions=renditions)
+        assert folded == {frozenset({hit.id, *(copy.id for copy in hit.copies)}) for hit in distinct}
+    frames = {"other-frame", "other-frame-again"}
+    work = [{"first", "again", *frames}] if renditions else [{"first", "again"}, frames]
+    assert folded == {
+        frozenset(each) for each in (*work, *({name} for name in pages.keys() & {"form", "edited", "alone"}))
+    }
 
 
 def test_each_document_keeps_its_own_id_until_it_is_written(server: Server, index_name: str, store: Store) -> None:
