@@ -36,14 +36,14 @@ GROUPS = {
         "index": "indexing",
         "similar": "similar",
         "cluster": "clusters",
-        "report": "reports",
+        "report": "clusters",
     },
     "Ask": {
         "compare": "comparing",
         "diff": "comparing",
         "history": "comparing",
         "pairs": "clusters",
-        "passages": "repeated",
+        "passages": "clusters",
         "show": "documents",
         "hash": "comparing",
         "stats": "documents",
@@ -54,9 +54,9 @@ GROUPS = {
     "Without a store": {"batch": "batch"},
     "Engines": {"setup": "engines", "annotate": "engines", "follow": "engines"},
     "For programs": {"serve": "serving", "mcp": "serving"},
-    "Measure": {"evaluate": "reports", "schemes": "schemes", "corpus": "schemes"},
-    "Scans": {"ocr": "recognition"},
-    "Shell": {"completion": "completion"},
+    "Measure": {"evaluate": "measuring", "schemes": "measuring", "corpus": "measuring"},
+    "Scans": {"ocr": "machine"},
+    "Shell": {"completion": "machine"},
 }
 """The commands in groups by what one wants to do, and the modules that they are in."""
 

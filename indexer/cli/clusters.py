@@ -1,22 +1,37 @@
-"""`neardup pairs` and `neardup cluster`."""
+"""`neardup pairs`, `cluster`, `report` and `passages`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from indexer.cli.options.answers import command
-from indexer.cli.options.shared import FilterAsked, JsonAsked, Matching, RefreshAsked, StoreAsked, opened_collection
+from indexer.cli.options.shared import (
+    FilterAsked,
+    JsonAsked,
+    Matching,
+    RefreshAsked,
+    StoreAsked,
+    opened_collection,
+)
 from indexer.cli.terminal.answers import relations_shown, tell_lacking, tell_uncompared, tell_unread
-from indexer.cli.terminal.output import answer_json, fields, say, written_rows
+from indexer.cli.terminal.output import answer, answer_json, fields, say, size, table, written_rows
 from indexer.errors import UsageError
-from indexer.library.options import ClusterOptions
+from indexer.library.batch_options import WordsAsked
+from indexer.library.options import ClusterOptions, ReportFormat
 from indexer.library.rows import RowFormat
 from indexer.model.declared import Option
 from indexer.text.counts import counted, share_shown
+from indexer.text.remarks import in_json
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
     from indexer.library.records import Clustering
+    from indexer.library.repetition import Passage, Repetition
+    from indexer.library.rows import Rows
     from indexer.library.stores import MatchRule
 
 
@@ -193,4 +208,256 @@ def _remark_on(made: Clustering, rule: MatchRule) -> None:
         say("these are clusters of parts, to look at: a part is not a copy, so nothing is removed by them")
 
 
-COMMANDS = (pairs, cluster)
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """The limits of a report, and the field to count by over time."""
+
+    heading = "What is shown"
+
+    clusters: Annotated[int, Option("Show the N largest clusters.", least=0, most=10_000)] = 1000
+    members: Annotated[int, Option("Show this many members of each cluster.", least=1, most=1000,
+        goes_with=["format=html", "format=json"])] = 10  # fmt: skip
+    pairs: Annotated[int, Option("Show this many differences of two texts, from the least similar of the clusters.",
+        least=0, most=200, goes_with=["format=html"])] = 25  # fmt: skip
+    passages: Annotated[int, Option("Show the N passages common to most documents, and who copies from whom. Reads all "
+        "documents again.", least=0, most=1000, goes_with=["format=html"])] = 0  # fmt: skip
+    sample: Annotated[int, Option("Offer a random sample of N removable documents, to be judged. evaluate needs 60 "
+        "judgments.", least=0, most=400, goes_with=["format=html"])] = 60  # fmt: skip
+    time_field: Annotated[str, Option("The field with the date for counts over time, in the metadata or the documents "
+        "of an index.  [default: as in the last clustering, or the date of the document, its mail or its file, or else "
+        "the time of indexing]", metavar="NAME")] = ""  # fmt: skip
+    link: Annotated[str, Option("The address of a document, with {id}, {source} or {FIELD}, a field of its index or "
+        "its metadata: 'https://example.org/{id}', or '{url}' for a field with the address.", metavar="TEMPLATE",
+        goes_with=["format=html"])] = ""  # fmt: skip
+
+
+@command(
+    "indexer.report.figures:ReportFigures",
+    heading="With --format json one object",
+    short_help="Report what is duplicated, as a page or in figures.",
+    epilog="""
+\b
+Examples:
+  neardup report -o report.html
+  neardup report --format json -o - | jq .could_go.documents
+  neardup report --link 'https://example.org/articles/{id}'
+  neardup report --format md --time-field published -o report.md
+
+Reports the clusters stored by "neardup cluster". The page is a single file and loads nothing from elsewhere. It shows
+how much is duplicated, by format, source and time, sizes of clusters, similarities, the largest clusters, clusters
+that are near for a menu or a licence, and for some documents the differences word by word, if their files are
+unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it leaves
+out. The other formats have the same figures without texts.
+
+In the page you can choose documents to keep, to drop and to call not the same, and save this for "neardup prune
+--decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
+documents are right.
+""",
+)
+def report(
+    *, store: StoreAsked,
+    output: Annotated[str | None, Option("The output file; - is standard output.  [default: report.html, or standard "
+        "output for the other formats]", names=["-o", "--output"], metavar="FILE")],
+    format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
+    showing: Showing,
+) -> None:  # fmt: skip
+    """Report how much of the store is duplicated, and where, as a page or in figures."""
+    place = output or ("report.html" if format == "html" else "-")
+    with opened_collection(store, read_only=True) as collection:
+        # The other formats show no texts.
+        texts = showing if format == "html" else replace(showing, pairs=0, passages=0, sample=0, link="")
+        made = collection.report(**asdict(texts))
+    if place == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(made.text(format).encode())
+        sys.stdout.buffer.flush()
+    else:
+        written = made.save(place, format)
+        shown = made.figures
+        say(
+            f"wrote {place}, {size(written)}; {made.repeating:,} of {counted(made.documents, 'document')} "
+            f"({shown.repeating.share:.1%}) repeat another one: {made.could_go:,} could go without loss, "
+            f"{shown.same_work.documents:,} same work in another format or frame, {shown.differ.documents:,} differ"
+        )
+    if unclustered := made.figures.unclustered:
+        say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
+
+
+_SAMPLE = 2000
+_OF_JUDGMENTS = {"judgments", "precision", "store", "json"}
+_PRECISION = 0.95
+
+
+By = Literal["passage", "origin", "document", "cluster"]
+PassageFormat = Literal["text", "csv", "jsonl", "parquet"]
+
+_SHOWN = 20
+_LETTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The options of the list of passages: its kind, its length and its form."""
+
+    words: WordsAsked = 50
+    by: Annotated[By, Option("List passages, what hosts and folders have from each other, how much of each document "
+        "stands elsewhere, or clusters that are near for common passages.")] = "passage"  # fmt: skip
+    limit: Annotated[int | None, Option("List the first N.  [default: 20 as text, all in other formats and with "
+        "--json]", least=1)] = None  # fmt: skip
+    held_by: Annotated[bool, Option("Name the documents of each passage.")] = False
+    write: Annotated[bool, Option("Write everything to an index beside, for the dashboards.")] = False
+    format: Annotated[PassageFormat, Option("The output format.")] = "text"
+    output: Annotated[str | None, Option("Write to FILE instead of standard output.", names=["-o", "--output"],
+        kind="path", metavar="FILE", goes_with=["format=csv", "format=jsonl", "format=parquet"])] = None  # fmt: skip
+
+    @property
+    def most(self) -> int | None:
+        return self.limit or (_SHOWN if self.format == "text" else None)
+
+
+@command(
+    "repetition:Repetition",
+    short_help="List passages in several documents.",
+    epilog="""
+\b
+Examples:
+  neardup passages
+  neardup passages --words 30 --limit 100
+  neardup passages --by origin                    who copies from whom
+  neardup passages --by document --format csv     how much of each stands elsewhere
+  neardup passages --by cluster                   near for a menu or a licence
+  neardup passages --held-by --format jsonl -o passages.jsonl
+  neardup passages --store https://host:9200/articles --write   for the dashboards
+
+Finds every run of N words or more in two or more documents, however common. A passage is as long as all its documents
+agree. A passage of which more than half lies in more frequent ones is not listed but counted as a variant of the
+first of these, whose line names the longest. Passages in ten documents or more for each host or folder are called
+boilerplate: a menu, a licence, a footer.
+
+--by cluster lists clusters if half or more of their words, but not all, lie in passages of ten or more documents.
+They are near for a menu, a licence or a header, and may have nothing else in common. Look at them before you remove
+anything.
+
+The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
+""",
+)
+def passages(
+    *, store: StoreAsked, listing: Listed,
+    filter: FilterAsked,  # noqa: A002
+    json: JsonAsked,
+) -> None:  # fmt: skip
+    """List the passages of N words or more that stand in two documents or more, those in most documents first."""
+    if json and listing.format != "text":
+        raise UsageError("--json is one object; for one a line say --format jsonl")
+    with opened_collection(store, filter=filter, read_only=not listing.write) as collection, _progress() as progress:
+        found = collection.passages(
+            words=listing.words, held_by=listing.held_by, write=listing.write, progress=progress
+        )
+    if found.unread:
+        first = found.unread[0]
+        say(
+            f"{counted(len(found.unread), 'document')} could not be read again, so their passages are missing: "
+            f"{first.id}: {first.reason}" + (", ..." if len(found.unread) > 1 else ""),
+            level="warning",
+        )
+    if json:
+        answer_json(_limited(found, listing.limit))
+        return
+    rows = _rows(found, listing.by)
+    shown = rows[: listing.most]
+    if listing.format == "text":
+        _show_passages(found, shown, listing.by)
+    else:
+        written_rows(shown, shown.kind, listing.format, listing.output)
+    if listing.write:
+        say(f"{counted(found.written, 'row')} written for the dashboards")
+    left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
+    say(counted(len(rows), *_NAMES[listing.by]) + left)
+
+
+_NAMES: dict[By, tuple[str, ...]] = {
+    "passage": ("passage",),
+    "origin": ("pair of origins", "pairs of origins"),
+    "document": ("document with passages", "documents with passages"),
+    "cluster": ("cluster that rests on passages", "clusters that rest on passages"),
+}
+
+
+def _rows(found: Repetition, by: By) -> Rows[Any]:
+    rows: dict[By, Rows[Any]] = {
+        "passage": found.passages,
+        "origin": found.copied,
+        "document": found.partly_copied,
+        "cluster": found.resting,
+    }
+    return rows[by]
+
+
+def _limited(found: Repetition, limit: int | None) -> Repetition:
+    return replace(
+        found,
+        passages=found.passages[:limit],
+        copied=found.copied[:limit],
+        partly_copied=found.partly_copied[:limit],
+        resting=found.resting[:limit],
+    )
+
+
+def _show_passages(found: Repetition, shown: Rows[Any], by: By) -> None:
+    if by == "passage":
+        share = found.in_passages / max(1, found.words)
+        fields(
+            [
+                ("documents", f"{found.documents:,}"),
+                ("words", f"{found.words:,}, of them in passages {found.in_passages:,} ({_percent(share)})"),
+            ]
+        )
+        for passage in shown:
+            answer("")
+            _show_passage(passage)
+    elif by == "origin":
+        lines = ((f"{row.words:,}", row.origin, row.by) for row in shown)
+        table(("words", "first in", "then in"), lines, right=("words",))
+    elif by == "document":
+        lines = ((_percent(row.share), f"{row.words:,}", row.id) for row in shown)
+        table(("elsewhere", "words", "document"), lines, right=("elsewhere", "words"))
+    else:
+        for row in shown:
+            answer(
+                f"{counted(row.documents, 'document')} of {row.cluster} have {_percent(row.share)} of their words in "
+                f"common with many; the longest passage, {counted(row.words, 'word')}, stands in {row.held_by:,}:"
+            )
+            answer("    " + beginning(row.text, _LETTERS))
+
+
+def _percent(share: float) -> str:
+    # What is not all is never shown as all.
+    return f"{share if share == 1 else min(share, 0.999):.1%}"
+
+
+def _show_passage(passage: Passage) -> None:
+    origins = f"{counted(passage.documents, 'document')} of {counted(passage.origins, 'origin')}"
+    longer = f" (up to {passage.longest:,} in fewer documents)" if passage.longest > passage.words else ""
+    kind = "; boilerplate" if passage.boilerplate else ""
+    answer(f"{counted(passage.words, 'word')}{longer}, in {origins}{kind}; first in {passage.first}")
+    answer("    " + beginning(passage.text, _LETTERS))
+    if passage.held_by:
+        answer("    in " + ", ".join(passage.held_by))
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
+    import sys
+
+    if not sys.stderr.isatty() or in_json():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as line:
+        task = line.add_task("reading", total=None)
+        yield lambda done, total: line.update(task, completed=done, total=total)
+
+
+COMMANDS = (pairs, cluster, report, passages)

@@ -23,10 +23,10 @@ from indexer.text.counts import counted
 from indexer.text.visible import beginning
 
 if TYPE_CHECKING:
-    from indexer.library.outcomes import Finding
     from indexer.library.records import OmittedPart
     from indexer.library.removals import Copy, Deleted, Erased, Pruned
     from indexer.library.stores import MatchRule
+    from indexer.model.findings import Finding
 
 # Of what stands beside a text, so much is shown; JSON has all.
 _SHOWN_KINDS, _SHOWN_CHARACTERS = 20, 200

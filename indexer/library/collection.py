@@ -12,7 +12,6 @@ from indexer.library.contents import Contents
 from indexer.library.distinct_hits import Folding
 from indexer.library.nearness import Nearness
 from indexer.library.opening import DEFAULT_WAIT, Tell, open_store, tell_made, warned
-from indexer.library.repeated import Repeated
 from indexer.matching.store_schemes import schemes_of_new
 from indexer.model import SIMHASH_DOC
 from indexer.model.kinds import DOCUMENTS, KindName
@@ -78,7 +77,7 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
 
 
 @takes_named_arguments
-class Collection(Contents, Nearness, Folding, Clusters, Repeated):
+class Collection(Contents, Nearness, Folding, Clusters):
     """Documents in a store, as returned by `open`; a context manager with `len()`, `in`, `[id]` and iteration.
 
     Threads may share a collection, but their calls take turns; for parallel questions each thread opens its own with

@@ -11,23 +11,6 @@ from indexer.extract.base import NEEDS_OCR
 from indexer.library.rows import Rows, Shown
 from indexer.model.findings import Finding
 
-__all__ = [
-    "AnnotatedDocuments",
-    "BrokenScheme",
-    "CorpusKept",
-    "Examination",
-    "Finding",
-    "GatheredStatistics",
-    "Indexed",
-    "KeptScheme",
-    "Outcome",
-    "SchemeFigures",
-    "SchemeList",
-    "SetUp",
-    "SetupRequest",
-    "StoreStats",
-]
-
 
 class Outcome(Shown):
     """A result with failures counted by reason."""

@@ -1,9 +1,9 @@
-"""`neardup report` and `neardup evaluate`."""
+"""`neardup evaluate`, `schemes` and `corpus`."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
@@ -11,93 +11,13 @@ import click
 from indexer.cli.options.answers import command
 from indexer.cli.options.groups import A_PATH, refuse_typed
 from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection, store_unless
-from indexer.cli.terminal.output import answer, answer_json, say, size, table
-from indexer.library.options import Extraction, JobsAsked, NamedFields, ReportFormat
+from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
+from indexer.library.options import Extraction, JobsAsked, NamedFields
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.library.judgments import JudgedShare
-
-
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """The limits of a report, and the field to count by over time."""
-
-    heading = "What is shown"
-
-    clusters: Annotated[int, Option("Show the N largest clusters.", least=0, most=10_000)] = 1000
-    members: Annotated[int, Option("Show this many members of each cluster.", least=1, most=1000,
-        goes_with=["format=html", "format=json"])] = 10  # fmt: skip
-    pairs: Annotated[int, Option("Show this many differences of two texts, from the least similar of the clusters.",
-        least=0, most=200, goes_with=["format=html"])] = 25  # fmt: skip
-    passages: Annotated[int, Option("Show the N passages common to most documents, and who copies from whom. Reads all "
-        "documents again.", least=0, most=1000, goes_with=["format=html"])] = 0  # fmt: skip
-    sample: Annotated[int, Option("Offer a random sample of N removable documents, to be judged. evaluate needs 60 "
-        "judgments.", least=0, most=400, goes_with=["format=html"])] = 60  # fmt: skip
-    time_field: Annotated[str, Option("The field with the date for counts over time, in the metadata or the documents "
-        "of an index.  [default: as in the last clustering, or the date of the document, its mail or its file, or else "
-        "the time of indexing]", metavar="NAME")] = ""  # fmt: skip
-    link: Annotated[str, Option("The address of a document, with {id}, {source} or {FIELD}, a field of its index or "
-        "its metadata: 'https://example.org/{id}', or '{url}' for a field with the address.", metavar="TEMPLATE",
-        goes_with=["format=html"])] = ""  # fmt: skip
-
-
-@command(
-    "indexer.report.figures:ReportFigures",
-    heading="With --format json one object",
-    short_help="Report what is duplicated, as a page or in figures.",
-    epilog="""
-\b
-Examples:
-  neardup report -o report.html
-  neardup report --format json -o - | jq .could_go.documents
-  neardup report --link 'https://example.org/articles/{id}'
-  neardup report --format md --time-field published -o report.md
-
-Reports the clusters stored by "neardup cluster". The page is a single file and loads nothing from elsewhere. It shows
-how much is duplicated, by format, source and time, sizes of clusters, similarities, the largest clusters, clusters
-that are near for a menu or a licence, and for some documents the differences word by word, if their files are
-unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it leaves
-out. The other formats have the same figures without texts.
-
-In the page you can choose documents to keep, to drop and to call not the same, and save this for "neardup prune
---decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
-documents are right.
-""",
-)
-def report(
-    *, store: StoreAsked,
-    output: Annotated[str | None, Option("The output file; - is standard output.  [default: report.html, or standard "
-        "output for the other formats]", names=["-o", "--output"], metavar="FILE")],
-    format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
-    showing: Showing,
-) -> None:  # fmt: skip
-    """Report how much of the store is duplicated, and where, as a page or in figures."""
-    place = output or ("report.html" if format == "html" else "-")
-    with opened_collection(store, read_only=True) as collection:
-        # The other formats show no texts.
-        texts = showing if format == "html" else replace(showing, pairs=0, passages=0, sample=0, link="")
-        made = collection.report(**asdict(texts))
-    if place == "-":
-        sys.stdout.flush()
-        sys.stdout.buffer.write(made.text(format).encode())
-        sys.stdout.buffer.flush()
-    else:
-        written = made.save(place, format)
-        shown = made.figures
-        say(
-            f"wrote {place}, {size(written)}; {made.repeating:,} of {counted(made.documents, 'document')} "
-            f"({shown.repeating.share:.1%}) repeat another one: {made.could_go:,} could go without loss, "
-            f"{shown.same_work.documents:,} same work in another format or frame, {shown.differ.documents:,} differ"
-        )
-    if unclustered := made.figures.unclustered:
-        say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
-
-
-_SAMPLE = 2000
-_OF_JUDGMENTS = {"judgments", "precision", "store", "json"}
-_PRECISION = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +35,7 @@ class Measuring:
     root: Annotated[str | None, Option("The folder of relative paths in TRUTH. [default: TRUTH's folder]", kind="path",
         metavar="DIR", goes_with=["truth"])] = None  # fmt: skip
     sample: Annotated[int, Option("Sample this many documents of a store, besides those in TRUTH.", least=2,
-        not_with=["documents"])] = _SAMPLE  # fmt: skip
+        not_with=["documents"])] = 2000  # fmt: skip
     alike: Annotated[float, Option("The least Jaccard coefficient of pairs to find.", least=0.5, most=1.0, metavar="J",
         not_with=["truth"])] = 0.8  # fmt: skip
     right: Annotated[float, Option("Jaccard coefficient from which a returned pair is correct.", least=0.1, most=1.0,
@@ -136,7 +56,7 @@ class Judging:
         "sample in a report.", kind="path", metavar="FILE")] = None  # fmt: skip
     precision: Annotated[float, Option("The share of right answers a threshold should reach.",
         kind=click.FloatRange(0.0, 1.0, min_open=True), metavar="SHARE",
-        goes_with=["judgments"])] = _PRECISION  # fmt: skip
+        goes_with=["judgments"])] = 0.95  # fmt: skip
 
 
 @command(
@@ -218,7 +138,10 @@ def evaluate(
 
 def _judge(store: str, judgments: str, precision: float, *, as_json: bool) -> None:
     names = [str(parameter.name) for parameter in click.get_current_context().command.params]
-    refuse_typed([name for name in names if name not in _OF_JUDGMENTS], "does nothing with --judgments")
+    refuse_typed(
+        [name for name in names if name not in ("judgments", "precision", "store", "json")],
+        "does nothing with --judgments",
+    )
     with opened_collection(store, read_only=True) as collection:
         made = collection.judge(judgments, precision=precision)
     if as_json:
@@ -241,4 +164,100 @@ def _cells(share: JudgedShare) -> tuple[str, ...]:
     return (share.of, f"{share.threshold:.3g}", *(f"{each:,}" for each in counts), *shown)
 
 
-COMMANDS = (report, evaluate)
+@command(
+    "outcomes:SchemeList",
+    name="schemes",
+    short_help="List all schemes, and those of a store.",
+    epilog="""
+\b
+Examples:
+  neardup schemes
+  neardup schemes --store pages.neardup
+  neardup schemes --store pages.neardup --remove minhash
+
+A scheme turns a text into a sketch, and a sketch into keys. A new store keeps sketches of simhash-doc and minhash;
+neardup index --scheme NAME adds others. "bytes" is the size of the payload of a document of 500 words, "keys" the
+number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
+""",
+)
+def schemes_command(
+    *,
+    store: Annotated[str | None, lambda name: click.Option(["--store", name], type=A_PATH, metavar="FILE|URL",
+        envvar="NEARDUP_STORE", help="Also list the schemes of this store.")],
+    remove: Annotated[str | None, Option("With --store: remove a secondary scheme and its sketches.", metavar="NAME",
+        goes_with=["store"], typed=True)],
+    json: Annotated[bool, Option("Answer in JSON.", not_with=["remove"])],
+) -> None:  # fmt: skip
+    """List all schemes: what each measures, its parameters, its costs; with --store also those of the store."""
+    from indexer.library.scheme_figures import list_schemes
+
+    if remove is not None and store is not None:
+        with opened_collection(store) as collection:
+            collection.remove_scheme(remove)
+        say(f"{remove} and its sketches are removed from {shown_store(store)}")
+        return
+    listed = list_schemes()
+    if store is not None:
+        with opened_collection(store, read_only=True) as collection:
+            listed = replace(listed, stored=collection.schemes())
+    if json:
+        answer_json(listed)
+        return
+    for each in listed.broken:
+        say(f"{each.name} can't be used: {each.reason}", level="warning")
+    columns = ("name", "near from", "bytes", "keys", "measure")
+    rows = [(one.name, one.near_from, str(one.bytes), str(one.keys), one.measure) for one in listed.schemes]
+    table(columns, rows, right=columns[1:4])
+    for one in listed.schemes:
+        answer("")
+        written = ",".join(f"{name}={value}" for name, value in one.parameters.items())
+        answer(f"{one.name}  {one.summary}")
+        answer(f"    {written or 'no parameters'}" + ("; needs neardup corpus first" if one.corpus else ""))
+    if store is not None:
+        answer("")
+        answer(f"{shown_store(store)} has:")
+        held = [(own.name, f"{own.documents:,}", own.id) for own in listed.stored or ()]
+        table(("name", "documents", "id"), held, right=("documents",))
+
+
+@command(
+    "outcomes:GatheredStatistics",
+    short_help="Gather statistics for some schemes.",
+    epilog="""
+\b
+Examples:
+  neardup corpus --scheme i-match docs/
+  neardup corpus --scheme simhash:weights=tfidf --from-store
+  neardup index docs/ --scheme i-match
+
+Some schemes weight or choose words by how many documents contain them, and need these counts first. The store keeps
+the counts. Their digest is part of the scheme's id, so only fingerprints of the same counts are compared.
+
+PATHs are read as by neardup index. --from-store reads the stored documents again: their files, their lines of JSON
+lines files, or the fields of an annotated index named by --field. Unreadable documents are counted.
+""",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
+def corpus(
+    *, paths: tuple[str, ...], store: StoreAsked,
+    scheme: Annotated[tuple[str, ...], Option("The scheme in need of the statistics, as given to neardup index.",
+        metavar="NAME[:PARAM=VALUE,...]", required=True)],
+    from_store: Annotated[bool, Option("Count the documents of the store, read again from their sources.")],
+    named_fields: NamedFields, jobs: JobsAsked, extraction: Extraction, json: JsonAsked,
+) -> None:  # fmt: skip
+    """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them."""
+    from indexer.library.statistics import gather
+
+    made = gather(
+        store, scheme, paths, from_store=from_store, fields=named_fields, jobs=jobs, extraction=extraction, tell=say
+    )
+    if json:
+        answer_json(made)
+        return
+    why = f": {made.reasons}" if made.reasons else ""
+    fields([("documents", f"{made.documents:,}"), ("failed", f"{made.failed:,}{why}")])
+    for kept in made.corpora:
+        fields([("corpus", f"{kept.name}, {counted(kept.terms, 'term')}, {size(kept.bytes)}")])
+
+
+COMMANDS = (evaluate, schemes_command, corpus)
