@@ -35,6 +35,8 @@ QUOTED = "quoted"
 """The kind of what a mail repeats of another one, and of signatures; no digest covers it."""
 BYTES = "bytes"
 """The kind of what is known of a document without text: the SHA-256 of its bytes."""
+COMMENTER = "commenter"
+"""The kind of the names of those who wrote comments."""
 
 ENTITY = "entity"
 """The kind of references to entities of an XML document, and of their values."""
@@ -63,6 +65,8 @@ _WHY_LEFT_OUT = {
     "cookie banner": "it asks for consent and has a button",
     "deleted": "it was deleted; [\u2026] stands in its place",
     "comment": "it is a remark on the text",
+    COMMENTER: "it says who wrote a comment",
+    "book author": "it is said of the book, not in it",
     "chart": "it stands in a picture",
     "diagram": "it stands in a picture",
     QUOTED: "it is quoted from another mail, or a signature",

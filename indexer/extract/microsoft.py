@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
 import re
+import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import Limits
+from indexer.extract.base import COMMENTER, Limits
 from indexer.extract.formats import MICROSOFT_MAGIC, Format
 from indexer.extract.packages.office import parts_beside
 from indexer.extract.packages.parts import PackageParts
@@ -36,6 +38,8 @@ _FIELD_CODE = re.compile(
     |(?:^|(?<=\t))(?:[ ]SHAPE[ ])+(?=\t|$)""",
     re.MULTILINE | re.VERBOSE,
 )
+# The library takes a picture without data for damage of the whole document.
+_PICTURE = re.compile(rb"<((?:\w{1,9}:)?)pic[ >].*?</\1pic>", re.DOTALL)
 _ENCRYPTED = ("EncryptedPackage", "EncryptionInfo")
 _ROOTS: Mapping[Format, str] = {"pptx": "ppt", "xlsx": "xl"}
 _TYPES: Mapping[Format, str] = {
@@ -69,16 +73,14 @@ def extract_microsoft(kind: Format, data: bytes, limits: Limits) -> Document:
 
     Raises ExtractionError "unsupported" without the library, "encrypted", or "malformed".
     """
-    library, asked = _library(kind)
+    notes: tuple[str, ...] = ()
     try:
-        found = library.extract_bytes_sync(data, _TYPES[kind], asked)
-    except BaseException as error:
-        # A panic of the library is no Exception; what else is none is not for here.
-        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+        found = _found(kind, data)
+    except ExtractionError as error:
+        if kind != "pptx" or error.reason != "malformed":
             raise
-        if "password" in str(error):
-            raise ExtractionError("encrypted", "the document has a password") from None
-        raise ExtractionError("malformed", cleaned(str(error))) from None
+        found = _found(kind, _without_pictures(data, limits))
+        notes = (f"read without its pictures: {error.detail}",)
     metadata = found.metadata
     title, text = metadata.get("title") or metadata.get("subject") or "", found.content
     if kind == "msg":
@@ -86,9 +88,32 @@ def extract_microsoft(kind: Format, data: bytes, limits: Limits) -> Document:
         title, text = metadata.get("subject") or "", text.partition("\n\n")[2]
     elif kind == "doc":
         text = _FIELD_CODE.sub("", text)
-    name = f"kreuzberg {library.__version__} ({kind.upper()})"
+    name = f"kreuzberg {_library(kind)[0].__version__} ({kind.upper()})"
     text = in_blocks(marked(text))
-    return Document(text, cleaned(title), extractor=name, left_out=_beside(kind, data, text, limits))
+    return Document(text, cleaned(title), extractor=name, notes=notes, left_out=_beside(kind, data, text, limits))
+
+
+def _found(kind: Format, data: bytes) -> Any:
+    library, asked = _library(kind)
+    try:
+        return library.extract_bytes_sync(data, _TYPES[kind], asked)
+    except BaseException as error:
+        # A panic of the library is no Exception; what else is none is not for here.
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        if "password" in str(error):
+            raise ExtractionError("encrypted", "the document has a password") from None
+        raise ExtractionError("malformed", cleaned(str(error))) from None
+
+
+def _without_pictures(data: bytes, limits: Limits) -> bytes:
+    made = io.BytesIO()
+    with PackageParts(data, limits) as parts, zipfile.ZipFile(made, "w") as archive:
+        for name in parts.names(""):
+            if not name.startswith("ppt/media/"):
+                part = parts.read(name)
+                archive.writestr(name, _PICTURE.sub(b"", part) if name.startswith("ppt/slide") else part)
+    return made.getvalue()
 
 
 def _beside(kind: Format, data: bytes, text: str, limits: Limits) -> tuple[tuple[str, str], ...]:
@@ -96,7 +121,8 @@ def _beside(kind: Format, data: bytes, text: str, limits: Limits) -> tuple[tuple
     if kind not in _ROOTS:
         return ()
     with suppress(ExtractionError), PackageParts(data, limits) as parts:
-        return tuple(part for part in parts_beside(parts, _ROOTS[kind], "fast") if part[1] not in text)
+        beside = parts_beside(parts, _ROOTS[kind], "fast")
+        return tuple((name, part) for name, part in beside if name == COMMENTER or part not in text)
     return ()
 
 

@@ -71,8 +71,11 @@ class RunCounts:
         self.empty += not record.has_words
         self.short += record.short
         self.scanned += is_lacking(record.extractor)
-        if name := field_read_as_text(record.extractor):
-            self.html_as_text[name] += 1
+        self.read_as_text(record.extractor)
+
+    def read_as_text(self, extractor: str, count: int = 1) -> None:
+        if name := field_read_as_text(extractor):
+            self.html_as_text[name] += count
 
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:

@@ -58,6 +58,8 @@ class BatchSketched(Outcome):
     documents: Annotated[int, "Documents of all these files"]
     empty: Annotated[int, "Of these, documents without words"]
     short: Annotated[int, "Of these, documents with too few words to be compared"]
+    html_as_text: Annotated[Mapping[str, int], "Of these, documents with HTML in a field that was read as text, "
+        "counted by field"]  # fmt: skip
     failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]
     first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
     unreadable: Annotated[tuple[str, ...], "Files that could not be read at all, each with the reason; their documents "

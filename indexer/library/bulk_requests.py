@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 from indexer.clustering.policy import Policy
 from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
-from indexer.extract.fields import FieldFormat
+from indexer.extract.fields import FieldFormat, field_read_as_text
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts
@@ -70,6 +71,8 @@ class FingerprintedRequest:
     skipped: Annotated[Rows[RepeatedLine], "The documents left out because they repeat stored ones"]
     outdated: Annotated[int, "The documents passed on because their stored counterparts changed after the fingerprint"]
     unread: Annotated[Rows[UnreadLine], "The documents that could not be fingerprinted, also among those passed on"]
+    html_as_text: Annotated[Mapping[str, int], "The fingerprinted documents with HTML in a field that was read as "
+        "text, counted by field"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,7 @@ class BulkRequests:
             title=line.title,
             size=len(line.text.data or b"") - len(BOM_UTF8),
             metadata=with_declared({}, document.declared),
+            remark=line.text.remark,
         )
 
     def _compare(self, lines: Sequence[_BulkAction], named: Collection[str]) -> None:
@@ -223,6 +227,7 @@ class BulkRequests:
             Rows(RepeatedLine, skipped),
             sum(line.outdated for line in lines),
             Rows(UnreadLine, (UnreadLine(line.number, line.id, line.error) for line in lines if line.error)),
+            Counter(name for line in lines if line.record and (name := field_read_as_text(line.record.extractor))),
         )
 
 

@@ -16,7 +16,12 @@ from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
 
 # Menus and the like stand on other pages too.
-_TELLING = frozenset(("page margin", "page header", "page footer", "deleted", "comment", "subject", "chart", "diagram"))
+_TELLING = frozenset(
+    [
+        *("page margin", "page header", "page footer", "deleted", "subject"),
+        *("comment", "commenter", "book author", "chart", "diagram"),
+    ]
+)
 _HEAD = 2000
 NOTHING_BESIDE = "00"
 """The `beside_digest` of a document with nothing beside its text."""

@@ -68,7 +68,8 @@ def service_application(
         if _JSON in request.headers.get("accept", ""):
             return Response(as_bytes(made), media_type=_JSON)
         counts = f"fingerprinted={made.fingerprinted}, passed={made.passed}, skipped={len(made.skipped)}"
-        headers = {"Neardup-Counts": f"{counts}, outdated={made.outdated}, unread={len(made.unread)}"}
+        as_text = f", html_as_text={sum(made.html_as_text.values())}" if made.html_as_text else ""
+        headers = {"Neardup-Counts": f"{counts}, outdated={made.outdated}, unread={len(made.unread)}{as_text}"}
         return Response(made.lines.encode("utf-8", "surrogateescape"), headers=headers, media_type=LINES_TYPE)
 
     async def named(_: Request) -> Response:

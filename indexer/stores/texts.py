@@ -44,12 +44,14 @@ class StoredText:
     """The current text of a document in its fields, and its format; `data` is None without text.
 
     `exact` are the bytes of its source digest. If nothing can be read, `missing` names the document or its fields.
+    `remark` is added to the extractor's name.
     """
 
     exact: bytes = b""
     data: bytes | None = None
     format: Format = "text"
     missing: Literal["", "document", "fields"] = ""
+    remark: str = ""
 
 
 class DocumentForm(ABC):

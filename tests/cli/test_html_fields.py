@@ -68,9 +68,19 @@ def test_usual_names_and_batches_take_auto(neardup: Neardup) -> None:
     assert neardup("index", "rows.jsonl", "--format", "auto", "--json").json["replaced"] == 3
     assert neardup("index", "rows.jsonl", "--json").json["unchanged"] == 6
     assert "3 pairs" in neardup("pairs").err
-    neardup("batch", "sketch", "rows.jsonl", "--out", "auto", "--format", "auto")
+    made = neardup("batch", "sketch", "rows.jsonl", "--out", "auto", "--format", "auto", "--json").json
+    assert made["html_as_text"] == {}
     made = neardup("batch", "cluster", "auto", "--out", "clusters", "--json").json
     assert (made["clusters"], made["clustered"]) == (3, 6)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_batches_name_the_field(neardup: Neardup, kind: str) -> None:
+    name = rows_in(neardup, kind)
+    asked = ("batch", "sketch", name, "--out", "sketches", "--text-field", "body")
+    assert "HTML as text  3  of 6, in body; its tags are words; see --format auto" in neardup(*asked).out
+    # Also of sketches that are there.
+    assert neardup(*asked, "--json").json["html_as_text"] == {"body": 3}
 
 
 def test_programs_give_rows_of_both(tmp_path: Path) -> None:

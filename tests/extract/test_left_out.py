@@ -223,14 +223,21 @@ def test_comments_charts_and_margins_of_office_are_read() -> None:
             "ppt/charts/chart1.xml": chart,
             "ppt/slides/slide1.xml": slide,
             "xl/worksheets/sheet1.xml": sheet,
-            "xl/comments1.xml": "<comments><comment><text><t>Why?</t></text></comment></comments>",
+            "ppt/commentAuthors.xml": "<p:cmAuthorLst xmlns:p='p'><p:cmAuthor id='0' name='Ann'/></p:cmAuthorLst>",
+            "xl/comments1.xml": "<comments><authors><author>Ben</author></authors><commentList>"
+            "<comment authorId='0'><text><t>Why?</t></text></comment></commentList></comments>",
+            "xl/persons/person.xml": "<personList><person displayName='Eve'/></personList>",
+            "word/comments.xml": "<w:a xmlns:w='w'><w:comment w:author='Dan'><w:t>Hm</w:t></w:comment></w:a>",
         }
     )
     with PackageParts(made, Limits()) as parts:
         assert parts_beside(parts, "ppt", "fast") == [
-            ("comment", "Too dear"), ("chart", "Sales 12 13"), ("page footer", "Bill 4711"),
+            ("commenter", "Ann"), ("comment", "Too dear"), ("chart", "Sales 12 13"), ("page footer", "Bill 4711"),
         ]  # fmt: skip
-        assert parts_beside(parts, "xl", "fast") == [("comment", "Why?"), ("page header", "Bill 4711")]
+        assert parts_beside(parts, "xl", "fast") == [
+            ("commenter", "Ben"), ("comment", "Why?"), ("commenter", "Eve"), ("page header", "Bill 4711"),
+        ]  # fmt: skip
+        assert parts_beside(parts, "word", "fast") == [("commenter", "Dan"), ("comment", "Hm")]
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)

@@ -175,6 +175,19 @@ def test_a_slide_that_unpacks_to_more_than_memory_costs_one_document() -> None:
     assert not hasattr(made["after"], "reason")
 
 
+@pytest.mark.parametrize("fill", ["", "<p:blipFill><a:blip/></p:blipFill>"])
+def test_a_picture_without_data_costs_no_slide(fill: str) -> None:
+    made, given = io.BytesIO(), zipfile.ZipFile(io.BytesIO(real("testPPT_various.pptx")))
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in given.namelist():
+            archive.writestr(
+                name, given.read(name).replace(b"</p:spTree>", f"<p:pic>{fill}</p:pic></p:spTree>".encode())
+            )
+    found = read(made.getvalue())
+    assert found.text == read(real("testPPT_various.pptx")).text
+    assert "read without its pictures: " in found.notes[0]
+
+
 def test_without_the_library_the_failure_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kreuzberg", None)
     _importable.cache_clear()

@@ -26,7 +26,7 @@ LAUGHS = (
     '<!DOCTYPE x [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12)) + "]>"
 )
 OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:title>A book</dc:title><dc:title>other</dc:title></metadata><manifest>
+<dc:title>A book</dc:title><dc:title>other</dc:title><dc:creator>Ann</dc:creator></metadata><manifest>
 <item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>
 <item id="two" href="text/two%20.xhtml" media-type="application/xhtml+xml"/>
 <item id="one" href="text/one.xhtml#top" media-type="application/xhtml+xml"/>
@@ -104,6 +104,12 @@ def test_where_blocks_cells_and_pages_end(extractor: Extractor) -> None:
         for data in (docx(), open_document("spreadsheet", SHEET), epub())
     ]
     assert found == ["One word\n[…]in line\ncell\na note", "Stock 2026\ntea\t4\nrye\t3.5", "first\npage\fsecond page"]
+
+
+@pytest.mark.parametrize("extractor", ["fast", "reference"])
+def test_the_author_of_a_book_stands_beside_its_text(extractor: Extractor) -> None:
+    found = read_document(epub(), "", Options(extractor=extractor), Limits())
+    assert found.left_out == (("table of contents", "table of contents"), ("book author", "Ann"))
 
 
 STYLES = f"""<w:styles {W}><w:style w:styleId="Titel"><w:name w:val="Title"/></w:style>

@@ -24,7 +24,6 @@ from indexer.batch.arrow import (
     joined_of,
     numbers_of,
     repeated,
-    scalar,
 )
 from indexer.batch.form import Form, Making, column_name, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns, with_declarations
@@ -34,6 +33,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item
 from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE
+from indexer.extract.fields import remark_on
 from indexer.extract.text import first_line
 from indexer.ingest.digests import digest_rules, source_digest
 from indexer.ingest.outcomes import InlineSketching, record_of
@@ -65,7 +65,8 @@ def serves(form: Form) -> bool:
     return ShortTexts.serves(form.made) and form.kind in ("", "text")
 
 
-def sketched(documents: Any, making: Making) -> Any:
+def sketched(documents: Any, making: Making, field: str = "") -> Any:
+    """The sketches of documents with their texts in a field, if its name is known."""
     longest = min(LONGEST, making.limits.input_bytes // 4)
     alone = np.asarray(numbers_of(compute.binary_length(documents["text"]), np.int32) > longest)
     declared: list[Mapping[str, Any] | None] = []
@@ -76,14 +77,14 @@ def sketched(documents: Any, making: Making) -> Any:
             alone = alone | _unclean(joined_of(documents["text"]))
     else:
         alone = np.ones(len(alone), dtype=np.bool_)
-    rest = _of_texts(documents.filter(column_of(~alone)), compress(declared, ~alone), making)
+    rest = _of_texts(documents.filter(column_of(~alone)), compress(declared, ~alone), making, field)
     # A document without words has a sketch of its digests.
     empty = np.asarray(numbers_of(rest["tokens"]) == 0)
     alone[np.flatnonzero(~alone)[empty]] = True
     if not alone.any():
         return rest
     others = documents.filter(column_of(alone))
-    rows = _alone(others, making)
+    rows = _alone(others, making, field)
     made = batch_of(rows, making.form)
     # What a document brings is kept as it came, as of the others.
     own = {
@@ -113,7 +114,7 @@ def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
     return np.array([not is_clean(bytes(texts.data[start:end])) for start, end in bounds])
 
 
-def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], making: Making) -> Any:
+def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], making: Making, field: str) -> Any:
     form, texts, count = making.form, joined_of(documents["text"]), documents.num_rows
     simhashes, *others = sketch_columns(form.made, texts)
     sketches = [
@@ -128,6 +129,7 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
     titles = compute.if_else(column_of(blank), NO_TEXT, _titles(documents, texts))
     sizes = column_of(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
     digests = [text_digest(text) for text in texts.listed()]
+    engines = [ENGINE + remark_on(field, "text", text) for text in texts.listed()]
     given = zip(digests, documents["title"].to_pylist(), strict=True)
     read = [bytes.fromhex(with_title(digest.hex(), title or "")) for digest, title in given]
     columns = [
@@ -137,7 +139,7 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
         arrow.nulls(count, arrow.string()),
         titles,
         repeated("text", count),
-        compute.if_else(column_of(blank), NO_TEXT, scalar(ENGINE)),
+        compute.if_else(column_of(blank), NO_TEXT, column_of_strings(engines)),
         sizes,
         column_of(counts),
         column_of((counts > 0) & (counts < form.min_tokens)),
@@ -199,11 +201,11 @@ def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), DIGEST_BYTES)
 
 
-def _alone(documents: Any, making: Making) -> list[SketchedRow]:
+def _alone(documents: Any, making: Making, field: str) -> list[SketchedRow]:
     items = [
         Item(
             Input(each["id"], each["source"], "", each["text"].encode(), "text", each["title"],
-                  json.loads(each["metadata"] or "{}"), number=each["row"]),
+                  json.loads(each["metadata"] or "{}"), number=each["row"], field=field),
             each["text"].encode(), "", "text",
         )
         for each in documents.to_pylist()
@@ -225,6 +227,7 @@ def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, dat
     record = record_of(
         outcome, Ref(item.id), digest, min_tokens=form.min_tokens, source=item.source, title=item.title,
         metadata=with_declared(item.metadata, outcome.document.declared),
+        remark=remark_on(item.field, item.format, data),
     )  # fmt: skip
     return SketchedRow(item.number, record)
 

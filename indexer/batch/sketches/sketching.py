@@ -164,7 +164,7 @@ def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: S
 
 def _count_file(path: Path, counts: Summary) -> None:
     with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(columns=["id", "bytes", "tokens", "short", "failed"]):
+        for batch in file.iter_batches(columns=["id", "bytes", "tokens", "short", "extractor", "failed"]):
             _count(batch, counts)
 
 
@@ -172,6 +172,8 @@ def _count(batch: Any, counts: Summary) -> None:
     counts.documents += batch.num_rows
     counts.bytes_read += compute.sum(batch["bytes"]).as_py() or 0
     counts.short += compute.sum(batch["short"]).as_py() or 0
+    for extractor, count in (each.values() for each in compute.value_counts(batch["extractor"]).to_pylist()):
+        counts.read_as_text(extractor or "", count)
     bad = batch.filter(compute.is_valid(batch["failed"]))
     failed = bad["failed"].to_pylist()
     counts.failed.update(each.partition(":")[0] for each in failed)
@@ -209,7 +211,7 @@ def _place(part: Part, sources: Sources) -> Place:
 def _by_columns(stream: Any, place: Place, reader: Parquet, asked: ReaderOptions, making: Making) -> Iterator[Any]:
     def task(batch: Any, first: int) -> list[Any]:
         taken = documents_of(batch, first, place, asked, making.form.time_field)
-        return [sketched(taken.documents, making), *_bad(taken.bad, place, making.form)]
+        return [sketched(taken.documents, making, asked.columns.text or "text"), *_bad(taken.bad, place, making.form)]
 
     number = 1
     with ThreadPoolExecutor(making.jobs, "neardup-batch") as pool:

@@ -12,7 +12,7 @@ from indexer.cli.options.answers import command
 from indexer.cli.options.groups import A_PATH
 from indexer.cli.options.shared import JsonAsked, RunOutput, StrictAsked, show_rule
 from indexer.cli.terminal.answers import relations_shown
-from indexer.cli.terminal.output import answer_json, fields, say, size, table
+from indexer.cli.terminal.output import answer_json, fields, html_line, say, size, table
 from indexer.errors import ExtractionError
 from indexer.library.batch_options import BatchComparison, BatchRun, BatchSpread, TimeFieldAsked
 from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, MatchAsked, Walk
@@ -109,6 +109,7 @@ def _show_sketched(done: BatchSketched, lists: str, *, as_json: bool) -> None:
     if as_json:
         answer_json(done)
         return
+    html, as_text, said = html_line(done.html_as_text, done.documents)
     before = f", {done.done_before:,} done before" if done.done_before else ""
     fields(
         [
@@ -116,6 +117,7 @@ def _show_sketched(done: BatchSketched, lists: str, *, as_json: bool) -> None:
             ("documents", f"{done.documents:,}, {size(done.bytes)}"),
             ("empty", f"{done.empty:,}  no words, so only equal ones match" if done.empty else ""),
             ("too short", f"{done.short:,}  left out of clusters" if done.short else ""),
+            (html, as_text and f"{as_text:,}  {said}"),
             ("failed", f"{counted(done.failures, 'document')}: {done.reasons}" if done.failures else ""),
             ("", done.first_failure and f"the first: {done.first_failure}"),
             ("", lists),

@@ -29,7 +29,7 @@ from indexer.engine.store.context import Context
 from indexer.engine.store.lookup import StorePart
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract.base import Content, Options
-from indexer.extract.fields import format_of
+from indexer.extract.fields import format_of, remark_on
 from indexer.ingest.digests import source_digest
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks_by_size
@@ -260,7 +260,9 @@ class _IndexForm(DocumentForm):
     def read(self, document: Mapping[str, Any]) -> tuple[StoredText, str, str]:
         exact, data = text_at(document, self._fields.names)
         text = _stored_text(self._fields, exact, data)
-        return dataclasses.replace(text, missing="fields" if data is None else ""), *described(self._fields, document)
+        remark = remark_on(", ".join(self._fields.names), text.format, data or b"")
+        text = dataclasses.replace(text, missing="fields" if data is None else "", remark=remark)
+        return text, *described(self._fields, document)
 
     def with_fields(self, line: bytes, record: Record) -> bytes:
         head = line.rstrip()

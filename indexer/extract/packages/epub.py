@@ -40,6 +40,7 @@ def extract_epub(parts: PackageParts, content: Content, extractor: str) -> Docum
             left_out += found.left_out
             named = found.extractor
     title = cleaned("".join(package.title))
+    left_out += [("book author", author) for each in package.authors if (author := cleaned(each))]
     name = f"{named} (EPUB)".strip()
     return Document("\f".join(filter(None, texts)), title, extractor=name, left_out=tuple(left_out))
 
@@ -54,6 +55,7 @@ class _Package:
     def __init__(self) -> None:
         self.package = ""
         self.title: list[str] = []
+        self.authors: list[str] = []
         self.locked: set[str] = set()
         self._items: dict[str, tuple[str, bool]] = {}
         self._spine: list[str] = []
@@ -79,6 +81,8 @@ class _Package:
             self.locked.add(posixpath.normpath(unquote(attributes.get("URI", ""))))
         elif name == "title":
             self._titles += 1
+        elif name == "creator":
+            self.authors.append("")
 
     def end(self, _tag: str = "") -> None:
         self._path.pop()
@@ -86,3 +90,5 @@ class _Package:
     def data(self, text: str) -> None:
         if self._titles == 1 and self._path and self._path[-1] == "title":
             self.title.append(text)
+        elif self._path[-1:] == ["creator"]:
+            self.authors[-1] += text

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from indexer.core.markup import BLOCK_END, CELL_END, PAGE_END, ROW_END
 from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, Content
+from indexer.extract.base import COMMENTER, EXTRACTOR_VERSION, Content
 from indexer.extract.markup.xml import Builder, in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import DELETED, DELETION, as_title, cleaned, in_blocks
@@ -52,7 +52,11 @@ _MARGINS = {
     **dict.fromkeys(("header", "header-left", "header-first", "hdr"), "page header"),
     **dict.fromkeys(("footer", "footer-left", "footer-first", "ftr"), "page footer"),
     **dict.fromkeys(("comment", "cm", "threadedComment"), "comment"),
+    "author": COMMENTER,
 }
+_COMMENTS = ("comments", "threadedComments/", "commentAuthors", "authors", "persons/")
+# The attributes with the names of those who wrote comments.
+_COMMENTERS = {"comment": "author", "cmAuthor": "name", "author": "name", "person": "displayName"}
 _PICTURED = {"charts/chart": "chart", "diagrams/data": "diagram"}
 _SHEET_MARGIN = re.compile(rb"<(?:\w{1,9}:)?(?:odd|even|first)(Header|Footer)>([^<]*)<")
 _SHEET_CODES = re.compile(r"&(?:\"[^\"]*\"|\d+|K[0-9A-Fa-f]{6}|[A-Za-z])")
@@ -86,6 +90,8 @@ class _OfficeText:
         if not self._out_at and name in self._out:
             self._out_at = len(self._path)
         self._end_of(name)
+        if name in _COMMENTERS and (who := cleaned(_value(attributes, _COMMENTERS[name]))):
+            self.left_out.append((COMMENTER, who))
         if self._out_at:
             return
         if name == "sym":
@@ -269,9 +275,9 @@ def _aside(parts: PackageParts, name: str, extractor: str) -> list[tuple[str, st
 
 
 def parts_beside(parts: PackageParts, root: str, extractor: str) -> list[tuple[str, str]]:
-    """The comments, charts and diagrams of a document of Office, and the margins of sheets and slides."""
+    """The comments, commenters, charts and diagrams of a document of Office, and the margins of sheets and slides."""
     found = []
-    for name in parts.names(f"{root}/comments", f"{root}/threadedComments/"):
+    for name in parts.names(*(f"{root}/{each}" for each in _COMMENTS)):
         found += _aside(parts, name, extractor)
     for folder, kind in _PICTURED.items():
         for name in parts.names(f"{root}/{folder}"):

@@ -76,6 +76,20 @@ def test_what_is_no_document_of_the_index_goes_through_to_the_byte(server: Serve
     assert "is no JSON" in unread.error
 
 
+def test_html_read_as_text_is_counted_by_its_field(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    fill(server, index_name, {"old": {"body": prose(0)}})
+    annotate(url, "--field", "body")
+    lines = [{"index": {"_id": "page"}}, {"body": f"<p>{prose(1)}</p>"}, {"index": {"_id": "text"}}, {"body": prose(2)}]
+    through = made(url, *lines)
+    assert through.html_as_text == {"body": 1}
+    send(server, index_name, through.lines)
+    stored = {name: each["neardup"] for name, each in sources(server, index_name).items()}
+    annotate(url, "--again")
+    for name, each in sources(server, index_name).items():
+        assert said(each["neardup"]) == said(stored[name])
+
+
 def test_passages_of_a_long_document_are_left_to_annotating(server: Server, index_name: str) -> None:
     url = f"{server.url}/{index_name}"
     fill(server, index_name, {"old": {"body": prose(0)}})
