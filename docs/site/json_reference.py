@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from indexer.cli import cli
-from indexer.cli.options.answers import Answering
+from indexer.cli.options.commands import Answering
 from indexer.library.records import Described, Stored
 from indexer.model import declared
 

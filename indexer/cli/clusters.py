@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from indexer.cli.options.answers import command
+from indexer.cli.options.commands import command
 from indexer.cli.options.shared import (
     FilterAsked,
     JsonAsked,

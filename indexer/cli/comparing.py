@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.options import arguments
-from indexer.cli.options.answers import command
-from indexer.cli.options.arguments import from_stdin
-from indexer.cli.options.groups import A_PATH
-from indexer.cli.options.shared import JsonAsked, Matching, StoreAsked, opened_collection, show_rule
+from indexer.cli.options.commands import A_PATH, command
+from indexer.cli.options.shared import (
+    JsonAsked,
+    Matching,
+    StoreAsked,
+    any_stored,
+    from_stdin,
+    opened_collection,
+    require_some_file,
+    require_some_stored,
+    show_rule,
+)
 from indexer.cli.terminal.answers import order_shown, relation_shown, show_excerpts, shown_place
 from indexer.cli.terminal.output import about, answer, answer_json, fields, printable, say
 from indexer.errors import ExtractionError, NotFoundError, UsageError
@@ -53,9 +60,9 @@ def compare(
     from indexer.library import comparing
     from indexer.library.stores import rule_of
 
-    arguments.require_some_stored((a, b))
-    arguments.require_some_file((a, b))
-    if arguments.any_stored((a, b), store):
+    require_some_stored((a, b))
+    require_some_file((a, b))
+    if any_stored((a, b), store):
         with opened_collection(store, read_only=True) as collection:
             rule = collection.rule(matching)
             made = collection.compare(a, b, match=rule, extraction=extraction)
@@ -199,9 +206,9 @@ def diff(
 
     if a == b == "-":
         raise click.UsageError("only one of A and B can be standard input")
-    arguments.require_some_stored((a, b))
-    arguments.require_some_file((a, b))
-    if arguments.any_stored((a, b), store):
+    require_some_stored((a, b))
+    require_some_file((a, b))
+    if any_stored((a, b), store):
         with opened_collection(store, read_only=True) as collection:
             made = collection.diff(a, b, context=context, max_words=max_words, extraction=extraction)
     else:

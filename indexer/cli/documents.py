@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
-from indexer.cli.options.answers import command
+from indexer.cli.options.commands import command
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import about, answer, answer_json, confirm, fields, say, shown_store, size, with_store

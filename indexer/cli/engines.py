@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import A_PATH, Taking, refuse_typed, typed
+from indexer.cli.options.commands import A_PATH, Taking, command, refuse_typed, typed
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, index_store
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import answer, answer_json, confirm, html_line, say, shown_store
@@ -20,7 +19,7 @@ from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.library.followed import Followed
+    from indexer.library.following import Followed
     from indexer.library.outcomes import AnnotatedDocuments
 
 
@@ -253,7 +252,7 @@ def follow_command(  # noqa: PLR0913 - they are options of the command
         reading = Extraction(content=annotating.content, worker=worker)
         followed = FollowedFolders(store, folders, walk, making, reading, watching, tell=say)
     else:
-        from indexer.library.followed import FollowedIndex
+        from indexer.library.annotating import FollowedIndex
 
         followed = FollowedIndex(store, annotating, making, worker, watching, refresh=refresh, tell=say)
     follower, taken_up = Follower(followed, watching, alerting, tell=say), False

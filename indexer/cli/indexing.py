@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import typed
+from indexer.cli.options.commands import command, typed
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, StoreAsked, StrictAsked, opened_collection
 from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import (

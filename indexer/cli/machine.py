@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 import click
 from click.shell_completion import get_completion_class
 
-from indexer.cli.options.answers import command
+from indexer.cli.options.commands import command
 from indexer.cli.options.shared import JsonAsked
 from indexer.cli.terminal.output import answer_json, fields, size
 from indexer.model.declared import Option

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import A_PATH, refuse_typed
+from indexer.cli.options.commands import A_PATH, command, refuse_typed
 from indexer.cli.options.shared import JsonAsked, StoreAsked, opened_collection, store_unless
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.library.options import Extraction, JobsAsked, NamedFields

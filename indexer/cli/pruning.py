@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from indexer.cli.documents import show_deleted
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.commands import A_PATH, command
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, opened_collection
 from indexer.cli.terminal.output import answer, answer_json, confirm, fields, say, shown_store, size
 from indexer.errors import FileActError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import Taking
+from indexer.cli.options.commands import Taking, command
 from indexer.cli.options.shared import StoreAsked
 from indexer.cli.terminal.output import say, shown_store
 from indexer.model.declared import Option

@@ -7,11 +7,18 @@ from typing import Annotated, Literal
 
 import click
 
-from indexer.cli.options import arguments
-from indexer.cli.options.answers import command
-from indexer.cli.options.arguments import from_stdin
-from indexer.cli.options.groups import A_PATH
-from indexer.cli.options.shared import FilterAsked, JsonAsked, Matching, StoreAsked, only_one, opened_collection
+from indexer.cli.options.commands import A_PATH, command
+from indexer.cli.options.shared import (
+    FilterAsked,
+    JsonAsked,
+    Matching,
+    StoreAsked,
+    any_stored,
+    from_stdin,
+    only_one,
+    opened_collection,
+    require_some_file,
+)
 from indexer.cli.terminal.answers import Answers
 from indexer.cli.terminal.output import shown_store
 from indexer.library.asking import THE_TEXT, holds_many, is_stored
@@ -79,8 +86,8 @@ def similar_command(  # noqa: PLR0913 - they are options of the command
     FILE is a file, a folder, a pattern, - for standard input, or the id of a stored document. There may be many.
     """
     only_one(**{"FILE": files or None, "--id": identities or None, "--text": text, "--hash": hash_})
-    arguments.require_some_file(files, is_stored)
-    arguments.any_stored([name for name in files if is_stored(name)], store)
+    require_some_file(files, is_stored)
+    any_stored([name for name in files if is_stored(name)], store)
     with opened_collection(store, filter=filter, read_only=True) as collection:
         rule = collection.rule(matching, hashes=hash_ is not None)
         if matching.explain:

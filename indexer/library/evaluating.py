@@ -12,8 +12,8 @@ from indexer.errors import UsageError
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.examining import LOOKED_AT, FittingKind, better_kind, fitting_kind
 from indexer.library.options import Extraction, NamedFields, content_of
-from indexer.library.text_findings import LOOKED_AT, FittingKind, better_kind, fitting_kind
 from indexer.matching.evaluation import judging, showing
 from indexer.matching.evaluation.documents import (
     MeasuredTexts,

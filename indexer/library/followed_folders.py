@@ -18,7 +18,7 @@ from indexer.ingest.indexing import IndexingSummary
 from indexer.ingest.naming import container_of
 from indexer.ingest.sources import Input, Rejected
 from indexer.library.engine_options import Watching
-from indexer.library.followed import Followed, TakenUp
+from indexer.library.following import Followed, TakenUp
 from indexer.library.indexing import Indexing, arrivals
 from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import Arriving, Extraction, Fingerprinting, Walk

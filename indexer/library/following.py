@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from threading import Event
 from typing import Annotated, Any, get_type_hints
@@ -11,7 +13,6 @@ from typing import Annotated, Any, get_type_hints
 from indexer.errors import MachineError, NeardupError, NotFoundError, StoreError
 from indexer.library.alerts import AlertCounts, Alerts
 from indexer.library.engine_options import Alerting, Watching
-from indexer.library.followed import Followed
 from indexer.library.opening import Tell, warned
 from indexer.stores import Store
 from indexer.text.counts import counted
@@ -20,6 +21,54 @@ from indexer.text.counts import counted
 _LONGEST = 60.0
 # What may be right the next time.
 _PASSING = (StoreError, MachineError, NotFoundError)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """The outcome of a run over new documents.
+
+    There are so many `documents`, and `known` before; `annotated` got a fingerprint, `failed` counts by reason,
+    `removed` records went. `held` says that nothing was removed because too many documents are gone at once;
+    `is_changed` that clusters may need a new run.
+    """
+
+    documents: int
+    known: int
+    annotated: int
+    failed: Mapping[str, int]
+    removed: int
+    held: bool
+    is_changed: bool
+    seconds: float
+
+
+class Followed(ABC):
+    """A place of changing documents, and the store with their fingerprints, `target`."""
+
+    shown: str
+    target: str
+
+    @abstractmethod
+    def look(self) -> int | None:
+        """The number of unseen changes, possibly 0; None if there is nothing to take up.
+
+        Raises StoreError.
+        """
+
+    @abstractmethod
+    def take_up(self, begun: Callable[[Store], None], stop: Event) -> TakenUp:
+        """Fingerprint new documents, put them into clusters and remove missing ones; `begun` gets the store before.
+
+        Raises StoreError, and KeyboardInterrupt if `stop` is set.
+        """
+
+    def held(self, lost: Callable[[], None]) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """A time as the only working process; False if another one works. `lost` is called if it takes over."""
+        return nullcontext(True)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close everything, so that the next look begins anew."""
 
 
 @dataclass(slots=True)

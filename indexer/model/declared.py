@@ -1,7 +1,7 @@
 """Results and options, declared once: a frozen dataclass with the meaning of each field beside its type.
 
 From the declaration of a result come the answer in JSON (`as_json`), the columns of Arrow tables and frames
-(`neardup.library.rows`), the list in the help of a command (`neardup.cli.options.answers`) and its section of
+(`neardup.library.rows`), the list in the help of a command (`neardup.cli.options.commands`) and its section of
 docs/reference/json.md.
 """
 
@@ -30,8 +30,8 @@ class DeclaredMember(NamedTuple):
 class Option(NamedTuple):
     """The declaration of an option, beside its type in `Annotated`; the type and the default do the rest.
 
-    `kind` is a type of click, or the name of one in `neardup.cli.options.groups`. Numbers are from `least` to `most`.
-    `goes_with`, `not_with`, `in_engine` and `setting` are those of `neardup.cli.options.groups.Related`. A `typed`
+    `kind` is a type of click, or the name of one in `neardup.cli.options.commands`. Numbers are from `least` to `most`.
+    `goes_with`, `not_with`, `in_engine` and `setting` are those of `neardup.cli.options.commands.Related`. A `typed`
     option is for the command line alone. `names` replace the name of the field.
     """
 

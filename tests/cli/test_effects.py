@@ -8,7 +8,7 @@ import click
 import pytest
 
 from indexer.cli import cli
-from indexer.cli.options.groups import Related
+from indexer.cli.options.commands import Related
 from tests.cli.command import Neardup, leaves, write
 from tests.cli.written import changed, prose
 

@@ -9,7 +9,7 @@ import pytest
 
 from indexer.cli import _settings_of, cli
 from indexer.cli.config import command_defaults
-from indexer.cli.options.groups import Related
+from indexer.cli.options.commands import Related
 from indexer.errors import UsageError
 from tests.cli.command import Neardup, leaves, write
 from tests.cli.written import changed, prose

@@ -14,8 +14,7 @@ from click.testing import CliRunner
 from indexer.batch.sketches.inputs import Stale
 from indexer.cli import cli
 from indexer.cli.batch.clusters import Task
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import Seconds, Size, Taking
+from indexer.cli.options.commands import Seconds, Size, Taking, command
 from indexer.cli.options.shared import FormatChoice
 from indexer.extract.base import Content
 from indexer.library.options import ClusterOptions

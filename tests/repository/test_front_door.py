@@ -18,7 +18,6 @@ from indexer.library import (
     engine_options,
     evaluating,
     examining,
-    followed,
     followed_folders,
     following,
     options,
@@ -70,7 +69,7 @@ CALLS: dict[str, tuple[Callable[..., object] | type, ...]] = {
     "follow": (
         following.Follower,
         following.Follower.run,
-        followed.FollowedIndex,
+        annotating.FollowedIndex,
         followed_folders.FollowedFolders,
         status.status_served,
     ),

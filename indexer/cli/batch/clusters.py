@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import A_PATH
+from indexer.cli.options.commands import A_PATH, command
 from indexer.cli.options.shared import JsonAsked, RunOutput, StrictAsked, show_rule
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import answer_json, fields, html_line, say, size, table

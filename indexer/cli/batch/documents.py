@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import click
 
 from indexer.cli.batch.clusters import judged_fields, tell_unverified
-from indexer.cli.options.answers import command
-from indexer.cli.options.groups import A_PATH, Taking, refuse_typed, typed
+from indexer.cli.options.commands import A_PATH, Taking, command, refuse_typed, typed
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, StoreAsked, StrictAsked
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError

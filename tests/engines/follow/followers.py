@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from indexer.library.annotating import FollowedIndex
 from indexer.library.engine_options import Alerting, Annotating, Watching
-from indexer.library.followed import FollowedIndex
 from indexer.library.following import Follower, FollowState
 from indexer.library.options import Fingerprinting
 from tests.engines.servers import Server
