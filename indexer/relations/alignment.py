@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from indexer.core.text import align
-from indexer.relations.wording import Wording
+from indexer.relations.wording import TokenValues, Wording
 
 MOST_WORDS = 200_000
 """Texts of more words are not aligned."""
 
-# So many words left out are found in C, in time that grows with their square. Texts with more are cut first, where runs
-# of so many words stand once in each of them, and rapidfuzz aligns what is left, where its table has no more places.
-_QUICK, _ANCHOR, _LARGEST = 1000, 8, 100_000_000
-_MIXER = 0x9E3779B97F4A7C15
-
-Values = np.ndarray[tuple[int], np.dtype[np.uint64]]
+# So many words left out are found in C, in time that grows with their square. Longer differences are cut first, where
+# whole sentences are equal, and rapidfuzz aligns the pieces, where its table has no more places (50 MB).
+_QUICK, _LARGEST = 1000, 400_000_000
 
 
 class Block(NamedTuple):
@@ -30,87 +24,44 @@ class Block(NamedTuple):
     other_start: int
     other_end: int
 
-    def to(self, other: Block) -> Block:
-        return Block(self.start, other.end, self.other_start, other.other_end)
+    def meets(self, other: Block) -> bool:
+        return (self.start < other.end or self.other_start < other.other_end) and (
+            self.end > other.start or self.other_end > other.other_start
+        )
 
 
 def blocks_between(left: Wording, right: Wording) -> list[Block]:
-    if (found := _aligned(left.values, right.values)) is not None:
-        return found
-    return _joined(_blocks_of_pieces(left.values, right.values))
-
-
-def _blocks_of_pieces(left: Values, right: Values) -> Iterator[Block]:
-    begun, other_begun = 0, 0
-    for end, other_end in [*_cuts(left, right), (left.size, right.size)]:
-        for block in _blocks_of_piece(left[begun:end], right[other_begun:other_end]):
-            yield Block(
-                block.start + begun, block.end + begun, block.other_start + other_begun, block.other_end + other_begun
-            )
-        begun, other_begun = end, other_end
-
-
-def _joined(blocks: Iterable[Block]) -> list[Block]:
+    if (found := align(left.values, right.values, min(_QUICK, len(left) + len(right)))) is not None:
+        return [Block(*block) for block in found.tolist()]
+    ours, theirs = left.sorted_ends, right.sorted_ends
     made: list[Block] = []
-    for block in blocks:
-        if made and (made[-1].end, made[-1].other_end) == (block.start, block.other_start):
-            made[-1] = made[-1].to(block)
-        else:
-            made.append(block)
+    for piece in aligned(left.sentence_hashes(ours), right.sentence_hashes(theirs)):
+        start, end, other, other_end = ours[piece[0]], ours[piece[1]], theirs[piece[2]], theirs[piece[3]]
+        inner = aligned(left.values[start:end], right.values[other:other_end])
+        made += [Block(each[0] + start, each[1] + start, each[2] + other, each[3] + other) for each in inner]
     return made
 
 
-def _aligned(left: Values, right: Values) -> list[Block] | None:
-    found = align(left, right, min(_QUICK, left.size + right.size))
-    return None if found is None else [Block(*block) for block in found.tolist()]
-
-
-def _cuts(left: Values, right: Values) -> list[tuple[int, int]]:
-    if min(left.size, right.size) < _ANCHOR:
-        return []
-    mine, ours = _once(left)
-    yours, theirs = _once(right)
-    _, places, others = np.intersect1d(mine, yours, assume_unique=True, return_indices=True)
-    order = np.argsort(ours[places])
-    begins, other_begins = ours[places[order]], theirs[others[order]]
-    new = np.ones(begins.size, dtype=np.bool_)
-    new[1:] = (np.diff(begins) != 1) | (np.diff(other_begins) != 1)
-    return _rising(begins[new].tolist(), other_begins[new].tolist())
-
-
-def _once(values: Values) -> tuple[Values, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    count = values.size - _ANCHOR + 1
-    hashes = np.zeros(count, dtype=np.uint64)
-    for place in range(_ANCHOR):
-        hashes = hashes * np.uint64(_MIXER) + values[place : place + count]
-    found, places, counts = np.unique(hashes, return_index=True, return_counts=True)
-    return found[counts == 1], places[counts == 1]
-
-
-def _rising(places: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
-    lowest: list[int] = []
-    ends: list[int] = []
-    before: list[int] = []
-    for number, other in enumerate(others):
-        length = bisect_left(lowest, other)
-        before.append(ends[length - 1] if length else -1)
-        lowest[length : length + 1], ends[length : length + 1] = [other], [number]
-    chain: list[tuple[int, int]] = []
-    number = ends[-1] if ends else -1
-    while number >= 0:
-        chain.append((places[number], others[number]))
-        number = before[number]
-    return chain[::-1]
-
-
-def _blocks_of_piece(left: Values, right: Values) -> list[Block]:
-    if (found := _aligned(left, right)) is not None:
-        return found
+def aligned(left: TokenValues, right: TokenValues) -> list[Block]:
+    if (found := align(left, right, min(_QUICK, left.size + right.size))) is not None:
+        return [Block(*block) for block in found.tolist()]
     if left.size * right.size > _LARGEST:
         return [Block(0, left.size, 0, right.size)]
     from rapidfuzz.distance import Indel
 
-    steps = Indel.opcodes(left.tolist(), right.tolist())
-    return _joined(
-        Block(step.src_start, step.src_end, step.dest_start, step.dest_end) for step in steps if step.tag != "equal"
-    )
+    ends = Indel.editops(left.tolist(), right.tolist()).as_matching_blocks()
+    return [
+        Block(start, end.a, other, end.b)
+        for start, other, end in zip(
+            [0, *(each.a + each.size for each in ends)], [0, *(each.b + each.size for each in ends)], ends, strict=False
+        )
+        if (start, other) != (end.a, end.b)
+    ]
+
+
+def equal_runs(blocks: Sequence[Block], size: int) -> Iterator[tuple[int, int, int]]:
+    """The equal stretches around blocks, in the left of so many words, each with its distance in the right."""
+    place = shift = 0
+    for block in (*blocks, Block(size, size, 0, 0)):
+        yield place, block.start, shift
+        place, shift = block.end, block.other_end - block.end

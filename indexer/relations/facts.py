@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
-from indexer.relations.wording import Wording
+from indexer.relations.alignment import Block
+from indexer.relations.wording import RAISED, Wording
 
-_SPACES = ("", " ", "\u00a0", "\u2009", "\u202f")
+_GAPS = " \u00a0\u2009\u202f"
 _SEPARATORS = ".,:/-'\u2019\u066c\u066b"
-_IN_FRONT = "-+\u00b1<>=\u2264\u2265~($\u20ac\u00a3\u00a5#&\u221a"
-_BEHIND_SPACE = "%\u2030\u2031\u00b0\u20ac$\u00a3\u00a5\u20bd"
-_BEHIND = "%\u2030\u2031\u00b0'\"\u20ac$\u00a3\u00a5\u20bd+-)"
+_IN_FRONT = _SEPARATORS + "+\u00b1<>=\u2264\u2265~($\u20ac\u00a3\u00a5#&\u221a"
+_BEHIND_GAP = "%\u2030\u2031\u00b0\u20ac$\u00a3\u00a5\u20bd"
+_BEHIND = _SEPARATORS + _BEHIND_GAP + '"+)'
 # Symbols of units, as kg, have so many letters at most; a longer one is a word.
 _LONGEST_UNIT = 3
 # A number of more words and signs than this is a table.
 _LONGEST_NUMBER = 12
 _GROUPS = re.compile(r"(?<![\d.,])(\d{1,3})((?:[,\u066c'\u2019 \u00a0\u2009\u202f]\d{3})+)(?![\d])")
+_BEFORE_UNIT = re.compile(rf"(?<=\d) (?=[^\W\d_]{{1,{_LONGEST_UNIT}}}(?!\w))")
+_LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
+_RAISED = re.compile(f"[{RAISED}]")
 _KINDS = (
     ("date", re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}")),
     ("time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?")),
@@ -44,97 +49,117 @@ class DifferingFact(NamedTuple):
         return f"{self.kind} {self.left or 'nothing'} / {self.right or 'nothing'}"
 
 
-class TypedFact(NamedTuple):
+class _TypedFact(NamedTuple):
     kind: str
     value: str
     written: str
 
 
-class FactFinder:
-    def __init__(self, wording: Wording) -> None:
-        self._wording = wording
-        self._vocabulary = wording.vocabulary
+def differing_facts(
+    left: Wording, right: Wording, blocks: Iterable[Block], moved: Iterable[Block] = ()
+) -> Iterator[DifferingFact]:
+    """The facts that blocks replace, then those that stand on one side only, and not in what may have `moved`."""
+    sides: tuple[list[_TypedFact], list[_TypedFact]] = ([], [])
+    for block in blocks:
+        ours, theirs = _both(left, right, block)
+        if ours and theirs:
+            yield from _paired(ours, theirs)
+        else:
+            # A name that only stands there more may as well begin the sentence.
+            sides[0].extend(fact for fact in ours if fact.kind != "name")
+            sides[1].extend(fact for fact in theirs if fact.kind != "name")
+    if any(sides):
+        there = [_both(left, right, block) for block in moved]
+        gone, new = ([fact for both in there for fact in both[side]] for side in range(2))
+        yield from _paired(_beyond(sides[0], new), _beyond(sides[1], gone))
 
-    def between(self, first: int, last: int) -> list[TypedFact]:
-        """The facts of a stretch that cuts none, see `widened`."""
-        found: list[TypedFact] = []
-        while first < last:
-            end = first + 1
-            while end < len(self._wording) and end - first < _LONGEST_NUMBER and self._belongs(end):
-                end += 1
-            said = self._wording.written(first, end)
-            if kind := self._kind(first, end, said):
-                found.append(TypedFact(kind, canonical(said), said))
-            first = end
-        return found
 
-    def widened(self, first: int, last: int) -> tuple[int, int]:
-        start, end = first, last
-        while start and first - start < _LONGEST_NUMBER and self._belongs(start):
-            start -= 1
-        while end < len(self._wording) and end and end - last < _LONGEST_NUMBER and self._belongs(end):
+def _both(left: Wording, right: Wording, block: Block) -> tuple[list[_TypedFact], list[_TypedFact]]:
+    """The facts of a block, whole on both sides."""
+    one, other = widened(left, block.start, block.end), widened(right, block.other_start, block.other_end)
+    before = max(block.start - one[0], block.other_start - other[0])
+    behind = max(one[1] - block.end, other[1] - block.other_end)
+    return (
+        _facts(left, max(0, block.start - before), min(len(left), block.end + behind)),
+        _facts(right, max(0, block.other_start - before), min(len(right), block.other_end + behind)),
+    )
+
+
+def _paired(ours: Sequence[_TypedFact], theirs: Sequence[_TypedFact]) -> Iterator[DifferingFact]:
+    sides = _beyond(ours, theirs), _beyond(theirs, ours)
+    for kind in dict.fromkeys(fact.kind for side in sides for fact in side):
+        written = ([fact.written for fact in side if fact.kind == kind] for side in sides)
+        yield from (DifferingFact(kind, *both) for both in zip_longest(*written, fillvalue=""))
+
+
+def _beyond(facts: Sequence[_TypedFact], others: Sequence[_TypedFact]) -> list[_TypedFact]:
+    rest, found = Counter(fact.value for fact in others), list[_TypedFact]()
+    for fact in facts:
+        rest[fact.value] -= 1
+        if rest[fact.value] < 0:
+            found.append(fact)
+    return found
+
+
+def widened(wording: Wording, first: int, last: int) -> tuple[int, int]:
+    """A stretch with the rest of the facts at its ends."""
+    start, end = first, last
+    while first - start < _LONGEST_NUMBER and _goes_on(wording, start):
+        start -= 1
+    while end - last < _LONGEST_NUMBER and _goes_on(wording, end):
+        end += 1
+    return start, end
+
+
+def _goes_on(wording: Wording, place: int) -> bool:
+    if not 0 < place < len(wording):
+        return False
+    one, other = wording.word(place - 1), wording.word(place)
+    if not (one[-1].isdigit() or other[0].isdigit()) or (gap := wording.before(place)) not in _GAPS:
+        return False
+    if not one[-1].isdigit():
+        return not gap and one in _IN_FRONT
+    if other.isalpha():
+        return len(other) <= _LONGEST_UNIT and other.casefold() not in wording.vocabulary.grammar
+    if gap:
+        return other in _BEHIND_GAP or (len(other) == 3 and other.isdecimal())
+    return other in _BEHIND or other[0].isdigit()
+
+
+def _facts(wording: Wording, first: int, last: int) -> list[_TypedFact]:
+    found: list[_TypedFact] = []
+    while first < last:
+        end = first + 1
+        while end < last and _goes_on(wording, end):
             end += 1
-        return start, end
+        said = wording.written(first, end)
+        if kind := _kind(wording, first, said):
+            found.append(_TypedFact(kind, canonical(said), said))
+        first = end
+    return found
 
-    def _belongs(self, place: int) -> bool:
-        wording = self._wording
-        if not 0 < place < len(wording):
-            return False
-        one, other = wording.word(place - 1), wording.word(place)
-        behind_digit = one[-1].isdigit()
-        if not (behind_digit or other[0].isdigit()) or (gap := wording.before(place)) not in _SPACES:
-            return False
-        if behind_digit:
-            if not gap and (other in _BEHIND or other[0] in _SEPARATORS or other[0].isdigit()):
-                return True
-            return (
-                other in _BEHIND_SPACE or self._is_unit(other) or (len(other) == 3 and other.isdecimal() and bool(gap))
-            )
-        return other[0].isdigit() and not gap and (one in _IN_FRONT or one in _SEPARATORS)
 
-    def _is_unit(self, word: str) -> bool:
-        return word.isalpha() and len(word) <= _LONGEST_UNIT and word.casefold() not in self._vocabulary.grammar
-
-    def _kind(self, first: int, last: int, said: str) -> str:
-        if last > first + 1 or not (said.isalpha() or not any(map(str.isdigit, said))):
-            return next((kind for kind, pattern in _KINDS if pattern.match(said)), "code")
-        if (folded := said.casefold()) in self._vocabulary.numerals:
-            return "number"
-        if "_" in said.strip("_") or (not said.isupper() and said[1:] != said[1:].lower()):
-            return "code"
-        if folded in self._vocabulary.negations or self._negates(first, said):
-            return "negation"
-        is_name = said[0].isupper() and said != "I" and not self._vocabulary.capital_nouns
-        return "name" if is_name and not self._wording.initial(first) else ""
-
-    def _negates(self, place: int, said: str) -> bool:
-        if said in ("t", "T"):
-            return self._wording.before(place) in ("'", "\u2019")
-        return said in "!\u00ac" and place + 1 < len(self._wording) and not self._wording.before(place + 1)
+def _kind(wording: Wording, place: int, said: str) -> str:
+    known, folded = wording.vocabulary, said.casefold()
+    if any(map(str.isdigit, said)):
+        return next((kind for kind, pattern in _KINDS if pattern.match(said)), "code")
+    if folded in known.numerals:
+        return "number"
+    if "_" in said.strip("_") or not (said.isupper() or said[1:].islower() or len(said) == 1):
+        return "code"
+    if folded in known.negations:
+        return "negation"
+    is_name = said[0].isupper() and said != "I" and not known.capital_nouns
+    return "name" if is_name and not wording.initial(place) else ""
 
 
 def canonical(said: str) -> str:
-    """The one value of a fact: in folded case, decimal digits of any script as ASCII, without marks of thousands."""
-    said = unicodedata.normalize("NFKC", said).casefold()
-    if not said.isascii():
+    """The same for layout and for values of a fact: case, white space, hyphens at line ends, digits of any script, and
+    marks of thousands don't count."""
+    if not said.isascii() or "-" in said:
+        said = unicodedata.normalize("NFKC", _RAISED.sub(r"^\g<0>", _LINE_HYPHEN.sub("", said)))
+    said = " ".join(said.casefold().split())
+    if any(map(str.isdigit, said)):
         said = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in said)
-    said = _GROUPS.sub(lambda match: match[1] + re.sub(r"\D", "", match[2]), said)
-    return " ".join(said.split()) if not any(map(str.isdigit, said)) else "".join(said.split())
-
-
-def differing(ours: list[TypedFact], theirs: list[TypedFact]) -> Iterator[DifferingFact]:
-    left, right = list(beyond(ours, theirs)), list(beyond(theirs, ours))
-    for kind in dict.fromkeys(fact.kind for fact in (*left, *right)):
-        one, other = ([fact.written for fact in side if fact.kind == kind] for side in (left, right))
-        count = max(len(one), len(other))
-        for pair in zip(one + [""] * (count - len(one)), other + [""] * (count - len(other)), strict=True):
-            yield DifferingFact(kind, *pair)
-
-
-def beyond(facts: list[TypedFact], others: list[TypedFact]) -> Iterator[TypedFact]:
-    count = Counter((fact.kind, fact.value) for fact in others)
-    for fact in facts:
-        if count[fact.kind, fact.value] > 0:
-            count[fact.kind, fact.value] -= 1
-        else:
-            yield fact
+        said = _GROUPS.sub(lambda match: match[1] + re.sub(r"\D", "", match[2]), _BEFORE_UNIT.sub("", said))
+    return said

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from indexer.relations.alignment import Block, blocks_between
-from indexer.relations.facts import FactFinder
+from indexer.relations.facts import widened
 from indexer.relations.wording import Wording
 
 # Nearly every one.
@@ -33,9 +33,8 @@ def slots_of(frame: Wording, others: Sequence[Wording]) -> list[FormSlot]:
     is_slot = np.concatenate(([False], differing >= max(1, math.ceil(_MOST * len(others))), [False]))
     bounds = np.flatnonzero(is_slot[1:] != is_slot[:-1]).reshape(-1, 2).tolist()
     whole: list[tuple[int, int]] = []
-    facts = FactFinder(frame)
     for low, high in bounds:
-        start, end = facts.widened(low // 2, high // 2)
+        start, end = widened(frame, low // 2, high // 2)
         if whole and start < whole[-1][1]:
             start = whole.pop()[0]
         whole.append((start, end))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -33,7 +34,7 @@ _UNSEEN = "\u00ad\u061c\ufeff" + "".join(
 # Behind a number these are feet, inches, minutes or seconds.
 _PRIMES = {"'": "'", "\u2019": "'", "\u2032": "'", '"': '"', "\u201d": '"', "\u2033": '"'}
 # A word is the same with these and without them by its compatibility form: 10⁶ is not 106, nor 5½ 51/2.
-_RAISED = "\u00b2\u00b3\u00b9\u2070" + "".join(map(chr, (*range(0x2074, 0x207A), *range(0x2080, 0x208A))))
+RAISED = "\u00b2\u00b3\u00b9\u2070" + "".join(map(chr, (*range(0x2074, 0x207A), *range(0x2080, 0x208A))))
 _FRACTIONS = "\u00bc\u00bd\u00be" + "".join(map(chr, range(0x2150, 0x215F)))
 _KINDS = (
     (SignKind.NEVER, _WHITE + _QUOTES + _ENDS + _UNSEEN),
@@ -49,7 +50,7 @@ _KINDS = (
     (SignKind.OPENING, "'\u2018\u201a"),
     (SignKind.DOUBLE, '"\u201c\u201d\u201e\u201f'),
     (SignKind.WHITE, "\t\n\v\f\r\x1c\x1d\x1e\x1f " + _WHITE),
-    (SignKind.WITHIN, _RAISED + _FRACTIONS),
+    (SignKind.WITHIN, RAISED + _FRACTIONS),
 )
 
 # Of these four or more in a row are a line or a leader; an asterisk before an item is a bullet.
@@ -123,6 +124,14 @@ class Wording:
     @cached_property
     def sorted_ends(self) -> list[int]:
         return sorted(self.sentence_ends)
+
+    def sentences(self, start: int, end: int) -> list[int]:
+        """The bounds of the sentences of a stretch."""
+        ends = self.sorted_ends
+        return [*dict.fromkeys((start, *ends[bisect_left(ends, start) : bisect_left(ends, end)], end))]
+
+    def sentence_hashes(self, bounds: Sequence[int]) -> TokenValues:
+        return np.array([lookup8(self.values[slice(*each)].tobytes()) for each in pairwise(bounds)], dtype=np.uint64)
 
     @cached_property
     def vocabulary(self) -> LanguageWords:

@@ -88,6 +88,7 @@ LANGUAGES = {
 TIGHT = ("zh", "ja")
 CONFUSED = (("rn", "m"), ("1", "l"), ("0", "o"), ("c", "e"), ("n", "u"), ("l", "i"))
 SIGNS = ("10⁶|106", "☑|☐", "–5|5", "↑|↓", "5×3|5÷3", "(500)|500", "A+|A", "12 %|12 ‰", "≤ 7|≥ 7", "½|12")
+_ARABIC = {ord("0") + digit: chr(0x660 + digit) for digit in range(10)}
 CODES = ("K7B2|K7D2", "v2.4|v2.5", "utf16|utf32", "2031-04-05|2031-05-04", "07:15|07:51", "max_row|max_col")
 
 
@@ -225,6 +226,22 @@ def _code(writer: Writer, text: str) -> tuple[str, str]:
     return f"{text}\n\n{one}", f"{text}\n\n{other}"
 
 
+def _parted(writer: Writer, text: str) -> tuple[str, str]:
+    """The same digits in a row, as two other numbers."""
+    one, gap = f"{writer.draw.randrange(1000, 10_000)}", writer.draw.choice((" ", "\t", "\n"))
+    who = writer.draw.choice(writer.parts[0])
+    return tuple(f"{text}\n{who}: {one[:cut]}{gap}{one[cut:]} !" for cut in (1, 2))  # type: ignore[return-value]
+
+
+def _thousands(writer: Writer, text: str) -> tuple[str, str]:
+    """A number with other marks of thousands, and in other digits."""
+    number = writer.draw.randrange(10_000, 10_000_000)
+    who = writer.draw.choice(writer.parts[0])
+    written = f"{number:,}", f"{number:,}".replace(",", " "), str(number), str(number).translate(_ARABIC)
+    one, other = writer.draw.sample(written, 2)
+    return f"{text}\n{who}: {one} !", f"{text}\n{who}: {other} !"
+
+
 def _rows(writer: Writer, text: str) -> str | None:
     lines = text.split("\n")
     full = [place for place, line in enumerate(lines) if line.strip()]
@@ -311,10 +328,10 @@ def _slipped(writer: Writer, text: str) -> str | None:
 KINDS: dict[str, tuple[Change, bool, bool]] = {
     "word": (_word, False, False), "number": (_number, False, False), "clause": (_clause, False, False),
     "prefix": (_prefix, False, False), "swap": (_swap, False, False), "sign": (_sign, False, False),
-    "code": (_code, False, False), "rows": (_rows, False, False), "space": (_space, False, False),
+    "code": (_code, False, False), "parted": (_parted, False, False), "rows": (_rows, False, False), "space": (_space, False, False),
     "notice": (_notice, False, False), "dropped": (_dropped, False, False), "line lost": (_line_lost, False, False),
     "wrapped": (_wrapped, True, True), "typeset": (_typeset, True, True), "broken": (_broken, True, True),
-    "bulleted": (_bulleted, True, True), "misread": (_misread, False, True),
+    "bulleted": (_bulleted, True, True), "thousands": (_thousands, True, True), "misread": (_misread, False, True),
     "slip": (_slipped, False, True),
 }  # fmt: skip
 

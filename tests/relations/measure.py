@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ import numpy as np
 
 from indexer.clustering.verdicts import Permitted
 from indexer.core.text import SIGN_CODES, SignKind
-from indexer.relations import comparing, misreading, wording
+from indexer.relations import facts, misreading, wording
 from indexer.relations.comparing import relate
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import WORDS
@@ -24,9 +26,11 @@ from tests.relations.labelled import LANGUAGES, LESS, Labelled, background, labe
 
 SAYING_LESS = Permitted.named("identical,reflowed,noise,edited")
 WITHOUT: dict[str, tuple[object, str, object]] = {
-    "hyphens at line ends": (comparing, "_plain", str),
-    "misread words": (comparing, "is_misreading", lambda *_: False),
+    "hyphens at line ends": (facts, "_LINE_HYPHEN", re.compile("(?!)")),
+    "marks of thousands": (facts, "_GROUPS", re.compile("(?!)")),
+    "misread words": (misreading, "is_misreading", lambda *_: False),
     "one slip": (misreading, "_is_slip", lambda *_: False),
+    "doubtful words": (misreading, "_SURE", math.inf),
     "wrapped paragraphs": (wording, "_read_on", lambda lines: [False] * len(lines)),
     "signs": (wording, "sign_kinds", lambda: np.full(SIGN_CODES, SignKind.NEVER, dtype=np.uint32)),
 }

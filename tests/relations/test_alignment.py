@@ -63,9 +63,9 @@ def test_texts_in_which_most_differs_are_aligned_too() -> None:
 @given(st.sets(st.integers(0, 150), min_size=60), st.integers(0, 2**32))
 @settings(max_examples=15)
 def test_long_texts_are_aligned_piece_by_piece(changed: set[int], seed: int) -> None:
-    """Blocks stand between equal words, and few words more are left out than need be."""
+    """Equal sentences cut them. Blocks stand between equal words, and few more are left out than need be."""
     draw = random.Random(seed)
-    left = [f"word{draw.randrange(3000)}" for _ in range(6000)]
+    left = [f"W{(number := draw.randrange(3000))}" + "." * (number % 10 == 0) for _ in range(6000)]
     right = list(left)
     for place in sorted(changed, reverse=True):
         right[place * 40 : place * 40 + 20] = [f"other{draw.randrange(50)}" for _ in range(draw.randrange(40))]
