@@ -13,7 +13,7 @@ from indexer.core.text import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, Options
 from indexer.ingest.indexing import store_info
-from indexer.ingest.readers.batch_files import BATCH_FOOTER
+from indexer.ingest.readers.tables import BATCH_FOOTER
 from indexer.model import DEFAULT_MIN_TOKENS, SIMHASH_DOC
 from indexer.model.kinds import DOCUMENTS
 from indexer.schemes import registry

@@ -24,7 +24,7 @@ from indexer.clustering.relation_notes import NotedRelations
 from indexer.clustering.verdicts import MOST_TRIED
 from indexer.clustering.versions import ReplacedVersions
 from indexer.errors import StoreError, UsageError
-from indexer.ingest.duplicates import DuplicateFilter
+from indexer.ingest.left_out import DuplicateFilter
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of, nodes_of, read_nodes

@@ -17,11 +17,10 @@ from indexer.clustering.annotations import READ_AT_ONCE
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.errors import FileActError, NotFoundError, UsageError
 from indexer.extract.brought import missing
-from indexer.ingest.act_lists import ActList
 from indexer.ingest.digests import options_of
 from indexer.ingest.naming import container_of
 from indexer.ingest.readers import reader_of_file
-from indexer.ingest.relocating import Act, FileAct, checked_bytes, digest_of, do_act, target_of, undo_act
+from indexer.ingest.relocating import Act, ActList, FileAct, checked_bytes, digest_of, do_act, target_of, undo_act
 from indexer.ingest.sources import Input, Selection, Sources
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, is_alone, version_of
 from indexer.clustering.canonical import value_of
-from indexer.ingest.duplicates import DuplicateFilter
+from indexer.ingest.left_out import DuplicateFilter
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order

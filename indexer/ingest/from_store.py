@@ -20,8 +20,8 @@ from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.formats import Format
 from indexer.ingest.digests import content_id, options_of, source_digest
 from indexer.ingest.naming import container_of, possible_ids
-from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.remembered import KnownColumns
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record, name_of

@@ -17,9 +17,14 @@ from indexer.extract.brought import missing
 from indexer.extract.fields import remark_on, remarked
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
-from indexer.ingest.duplicates import DuplicateFilter, LeftOutRepeats
-from indexer.ingest.failures import DUPLICATE, REFUSED_DUPLICATE, KnownFailures
-from indexer.ingest.held_back import HeldBack
+from indexer.ingest.left_out import (
+    DUPLICATE,
+    REFUSED_DUPLICATE,
+    DuplicateFilter,
+    HeldBack,
+    KnownFailures,
+    LeftOutRepeats,
+)
 from indexer.ingest.outcomes import RunCounts, is_short, read_one, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sources import Input, Rejected

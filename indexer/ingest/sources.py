@@ -30,7 +30,6 @@ from indexer.ingest.naming import (
     matches,
     stem,
 )
-from indexer.ingest.passed_over import PassedOver
 from indexer.ingest.readers import (
     JSON_LINES,
     BadEntry,
@@ -42,8 +41,8 @@ from indexer.ingest.readers import (
     reader_of,
     reader_of_file,
 )
-from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.regular_files import UnreadableError, open_regular
+from indexer.ingest.remembered import KnownColumns, PassedOver
 from indexer.ingest.remote import is_remote, remote_files
 from indexer.model import own_files
 from indexer.model.paths import path_of_printable, printable_path

@@ -134,7 +134,7 @@ class QuestionReader:
 
     def _selection(self) -> Selection:
         from indexer.ingest.dead_letters import PATTERN
-        from indexer.ingest.readers.named_columns import KnownColumns
+        from indexer.ingest.remembered import KnownColumns
 
         return Selection(
             exclude=(PATTERN,), base=self.folder, line_limit=self.extraction.max_size, columns=self.columns,

@@ -267,7 +267,7 @@ class Contents(OpenStore):
     def stats(self) -> StoreStats:
         """Counts of the store, and the versions behind its fingerprints."""
         from indexer.clustering.memory import last_clustering
-        from indexer.ingest.passed_over import files_passed_over
+        from indexer.ingest.remembered import files_passed_over
         from indexer.library.outcomes import StoreStats
 
         with self._lock:

@@ -16,7 +16,7 @@ from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_p
 from indexer.ingest.indexing import IndexingSummary, Settings, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers import ColumnNames
-from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.remembered import KnownColumns
 from indexer.ingest.sources import STDIN, Input, Rejected, Selection, Sources
 from indexer.library.asking import folder_of
 from indexer.library.opening import Tell, open_store, opened, tell_contended, warned
@@ -32,7 +32,7 @@ from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
     from indexer.clustering.arrivals import Arrivals
-    from indexer.ingest.duplicates import DuplicateFilter
+    from indexer.ingest.left_out import DuplicateFilter
     from indexer.model import Record, Ref
     from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo

@@ -308,7 +308,7 @@ class PairStream(Iterator[Pair]):
 
     def uncompared(self) -> Uncompared:
         """The numbers of documents that no pair can have."""
-        from indexer.ingest.failures import DUPLICATE
+        from indexer.ingest.left_out import DUPLICATE
 
         stats = self._store.stats()
         refused = sum(stats.failures.values()) - stats.failures.get(DUPLICATE, 0)

@@ -14,7 +14,7 @@ from indexer.extract.brought import require_format
 from indexer.extract.fields import AUTO, field_format
 from indexer.extract.formats import Format
 from indexer.ingest.readers import ColumnNames
-from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.remembered import KnownColumns
 from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
 from indexer.matching.request import DistanceAsked, MatchAsked, RuleRequest
 from indexer.model import DEFAULT_MIN_TOKENS, own_files

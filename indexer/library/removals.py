@@ -172,7 +172,7 @@ def relocate(
 ) -> Relocations:
     """Move or link the files of the documents of a removal; see `neardup.library.clusters.Clusters.relocate`."""
     from indexer.clustering.relocation import Relocation
-    from indexer.ingest.act_lists import ActList
+    from indexer.ingest.relocating import ActList
 
     if (move_to is None) == (link is None):
         raise UsageError("give a folder to move files to, or a kind of link")
@@ -188,7 +188,7 @@ def relocate(
 def undo(store: Store, list_file: str | os.PathLike[str], *, dry_run: bool) -> Relocations:
     """Take back the acts of a list; see `neardup.library.clusters.Clusters.undo`."""
     from indexer.clustering.relocation import undone
-    from indexer.ingest.act_lists import acts_backwards
+    from indexer.ingest.relocating import acts_backwards
 
     rows, failed = [], 0
     for act, why in undone(store, acts_backwards(list_file), dry_run=dry_run):

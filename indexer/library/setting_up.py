@@ -13,15 +13,13 @@ from indexer.engine.client.connection import connect
 from indexer.engine.client.names import reading_path
 from indexer.engine.index.bodies import INDEXED_AT
 from indexer.engine.index.bulk_load import repairs
-from indexer.engine.index.copied_beside import copied_index
 from indexer.engine.index.mapping import read_mappings
-from indexer.engine.index.side_index import clusters_index, failures_index
+from indexer.engine.index.side_index import clusters_index, copied_index, failures_index, notes_by_index, notes_index
 from indexer.engine.index.source_fields import date_fields
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import Provision, SetupStep
 from indexer.engine.setup.search_templates import SearchTemplates
-from indexer.engine.store.beside import ClusteringNotes
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.engine_options import NewIndex, PipelineOptions
@@ -97,7 +95,7 @@ def setup(  # noqa: PLR0913 - they are options of the command
 
 def _time_field(client: Client) -> str:
     """The field with the dates of documents: of the last clustering, if the index has it, else the time of indexing."""
-    notes = ClusteringNotes(client, clusters_index(client)).read().values()
+    notes = notes_by_index(notes_index(client)).values()
     times = {read_canonical(note.canonical).time for note in notes}
     dates = date_fields(read_mappings(client, reading_path(client.target.name)).values())
     return min(times & dates, default=INDEXED_AT)

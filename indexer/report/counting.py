@@ -16,8 +16,8 @@ from indexer.clustering.annotations import StoredCluster, stored_clusters
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import ClusterSettings
 from indexer.clustering.sampling import Sampler
-from indexer.ingest.failures import DUPLICATE
-from indexer.ingest.passed_over import PASSED_OVER, files_passed_over
+from indexer.ingest.left_out import DUPLICATE
+from indexer.ingest.remembered import PASSED_OVER, files_passed_over
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Record, name_of
 from indexer.model.chunking import chunks

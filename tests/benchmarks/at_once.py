@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from indexer.engine.client.base import NDJSON
+from indexer.engine.client.base import NDJSON, encoded
 from indexer.engine.client.connection import connect
-from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT, Bodies, both, either
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.probing import FEW

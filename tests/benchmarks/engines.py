@@ -19,11 +19,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from indexer.engine.client.base import Client
+from indexer.engine.client.base import Client, encoded
 from indexer.engine.client.bulk import Action, batches, in_flight, send
 from indexer.engine.client.connection import connect
-from indexer.engine.client.lines import encoded
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT, Bodies, both, either
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import NeardupError
@@ -101,7 +100,7 @@ def measure(url: str, collection: Collection) -> dict[str, Any]:
 
 def measure_storing(client: Client, collection: Collection) -> dict[str, Any]:
     """The same documents without the fingerprint fields and with them, part by part in turn; then what they take."""
-    made = files.new_index(store_info())["mappings"]
+    made = mapping.new_index(store_info())["mappings"]
     made["properties"] |= OWN_FIELDS
     for name, fields in ((PLAIN, {"properties": OWN_FIELDS}), (WITH, made)):
         client.request("PUT", f"/{name}", {"settings": _SETTINGS, "mappings": fields})

@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any
 
-from indexer.engine.client.base import Client
+from indexer.engine.client.base import Client, encoded
 from indexer.engine.client.bulk import Action, batches, in_flight, send
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.lines import encoded
 from indexer.model import to_signed
 from tests.benchmarks.engines_data import VECTORS, WITH, Collection, name_of
 

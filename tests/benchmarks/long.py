@@ -16,9 +16,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from indexer.engine.client.base import encoded
 from indexer.engine.client.bulk import Action, batches, send
 from indexer.engine.client.connection import connect
-from indexer.engine.client.lines import encoded
 from indexer.ingest.indexing import store_info
 from indexer.library.annotating import annotate
 from indexer.library.engine_options import Annotating

@@ -20,10 +20,9 @@ import numpy as np
 
 import indexer
 from indexer.core.text import shingle_hashes
-from indexer.engine.client.base import Client
+from indexer.engine.client.base import Client, encoded
 from indexer.engine.client.bulk import Action, batches, send
 from indexer.engine.client.connection import connect
-from indexer.engine.client.lines import encoded
 from indexer.errors import NeardupError
 from indexer.extract import extract
 from indexer.matching.measures.exact import shingle_sets

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from indexer.engine.client.lines import WrittenFloat
+from indexer.engine.client.base import WrittenFloat
 from indexer.engine.index.bodies import annotation_fields, annotations_of, merged
 from indexer.model import Ref, naming, own_cluster_id
 

@@ -13,9 +13,8 @@ from typing import Any, get_args
 import pytest
 
 from indexer.clustering.relation_notes import UNVERIFIED
-from indexer.engine.index.copied_beside import COPIED_PROPERTIES
-from indexer.engine.index.files import properties
-from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.engine.index.mapping import properties
+from indexer.engine.index.side_index import CLUSTER_PROPERTIES, COPIED_PROPERTIES, FAILURE_PROPERTIES
 from indexer.relations.relation import VerdictWord, verdict_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from indexer.engine.index.mapping import Mappings
-from indexer.engine.store.finding import unreached
+from indexer.engine.store.reading import unreached
 
 NESTED: dict[str, Any] = {"type": "nested", "properties": {"text": {"type": "text"}}}
 MAPPING: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from indexer.engine.client.lines import WrittenFloat
+from indexer.engine.client.base import WrittenFloat
 from indexer.engine.index.mapping import Mappings
 from indexer.engine.index.source_fields import (
     differing_fields,

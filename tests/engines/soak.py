@@ -436,7 +436,7 @@ class Soak:
 
 
 def _hits(client: Any) -> Any:
-    from indexer.engine.client.slices import Slices
+    from indexer.engine.client.snapshots import Slices
 
     body = {"query": {"match_all": {}}, "_source": True}
     with Slices(client, ALIAS, body, 1, 500) as pages:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from indexer.extract.base import Item
-from indexer.ingest import held_back
-from indexer.ingest.held_back import HeldBack
+from indexer.ingest import left_out
+from indexer.ingest.left_out import HeldBack
 from indexer.model import Ref
 
 
@@ -27,7 +27,7 @@ def test_all_of_them_come_at_the_end_but_those_that_a_later_one_replaced() -> No
 
 
 def test_the_first_of_too_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_back, "_MOST_BYTES", 25)
+    monkeypatch.setattr(left_out, "_MOST_BYTES", 25)
     waiting = held("a", "b", "c", "d")
     assert [item.key for item in waiting.due()] == ["a", "b"]
     assert [item.key for item in waiting.due(at_the_end=True)] == ["c", "d"]
@@ -35,5 +35,5 @@ def test_the_first_of_too_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_none_waits_long(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = held("a", "b")
-    monkeypatch.setattr(held_back, "_MOST_SECONDS", 0.0)
+    monkeypatch.setattr(left_out, "_MOST_SECONDS", 0.0)
     assert [item.key for item in waiting.due()] == ["a", "b"]

@@ -14,7 +14,7 @@ import indexer
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.readers import ColumnNames
-from indexer.ingest.readers.named_columns import COLUMNS, KnownColumns
+from indexer.ingest.remembered import COLUMNS, KnownColumns
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Selection, Sources
 from indexer.library.opening import open_store

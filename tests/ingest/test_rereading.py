@@ -14,13 +14,12 @@ import pytest
 from indexer.errors import ExtractionError
 from indexer.extract import pool
 from indexer.extract.base import Extracted, Limits, Options
-from indexer.ingest import parts_again
+from indexer.ingest import rereading
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import read, texts
-from indexer.ingest.parts_again import StoredParts
 from indexer.ingest.readers import jsonlines
-from indexer.ingest.rereading import StoredTexts
+from indexer.ingest.rereading import StoredParts, StoredTexts
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.opening import open_store
 from indexer.schemes.simhash import fingerprint
@@ -145,7 +144,7 @@ def test_without_room_for_a_copy_a_file_is_read_again(
 ) -> None:
     as_packed_lines(tmp_path / "a.jsonl.gz")
     put(store, str(tmp_path / "a.jsonl.gz"))
-    monkeypatch.setattr(parts_again, "_MOST_COPIED", 100)
+    monkeypatch.setattr(rereading, "_MOST_COPIED", 100)
     texts = StoredTexts(store)
     assert [texts.of(record) for record in store.scan()] == [StoredTexts(store).of(record) for record in store.scan()]
 

@@ -17,8 +17,7 @@ import pytest
 
 from indexer.errors import UsageError
 from indexer.ingest import relocating
-from indexer.ingest.act_lists import ActList
-from indexer.ingest.relocating import FileAct
+from indexer.ingest.relocating import ActList, FileAct
 from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.options import RemovalRequest

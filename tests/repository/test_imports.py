@@ -42,9 +42,8 @@ ENGINE_LAYERS = [
     {"index"},
     {"setup"},
     {"store.context"},
-    {"store.lookup"},
     {
-        *("store.beside", "store.examination", "store.finding", "store.probing", "store.reading", "store.schemes"),
+        *("store.examination", "store.probing", "store.reading", "store.schemes"),
         *("store.texts", "store.writes"),
     },
     {"store.store"},

@@ -61,7 +61,7 @@ def test_the_main_job(python: str, tmp_path: Path) -> None:
 
 
 def test_the_mapping_files_travel_with_it(python: str, tmp_path: Path) -> None:
-    script = "from indexer.engine.index.files import mappings_directory as d; print(d())"
+    script = "from indexer.engine.index.mapping import mappings_directory as d; print(d())"
     folder = Path(run(python, "-c", script, cwd=tmp_path, env=clean_environment()).strip())
     assert ROOT not in folder.parents
     there = [path for path in (ROOT / "mappings").rglob("*") if path.is_file()]

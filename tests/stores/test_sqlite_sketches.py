@@ -19,7 +19,6 @@ from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Probe
-from indexer.stores.sqlite import parts
 from indexer.stores.sqlite import sketches as sqlite_sketches
 from tests.stores.contract_probes import (
     BANDED,
@@ -109,7 +108,7 @@ def test_keys_of_arrivals_are_moved_and_found(store: Store, path: Path, data: st
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite_sketches, "_SMALL_STORE", 0)
         bits = data.draw(st.integers(0, 2))
-        patch.setattr(parts, "merge_bits", lambda _: bits)
+        patch.setattr("indexer.stores.sqlite.rows.merge_bits", lambda _: bits)
         carry_out(store, data.draw(st.lists(st.lists(records(), max_size=9), max_size=6)))
         consistent(path)
         agree_and_empty = [each.ref for each in store.scan()]
@@ -194,7 +193,7 @@ def test_times_come_back_as_they_were_and_the_last_is_known(store: Store, moment
 
 
 def test_ids_of_one_digest_are_told_apart(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("parts", "rows", "store"):
+    for module in ("rows", "store"):
         monkeypatch.setattr(f"indexer.stores.sqlite.{module}.id_digest", lambda name: 7)
     stored = [record(name, number) for number, name in enumerate("abc")]
     put(store, *stored)

@@ -12,9 +12,8 @@ import elastic_transport
 import elasticsearch
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.base import JSON, Client
+from indexer.engine.client.base import JSON, Client, WrittenFloat
 from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
-from indexer.engine.client.lines import WrittenFloat
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import Target
 from indexer.errors import StoreError

@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.base import BY_INDEX, Client
+from indexer.engine.client.base import BY_INDEX, Client, WrittenFloat
 from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
-from indexer.engine.client.lines import WrittenFloat
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import Target
 from indexer.errors import StoreError

@@ -10,11 +10,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, in_flight, pause, started, unchanged
-from indexer.engine.client.gets import item_at, multi_get, place_of
+from indexer.engine.client.bulk import (
+    BATCH_RECORDS,
+    ROUNDS,
+    in_flight,
+    item_at,
+    multi_get,
+    pause,
+    place_of,
+    started,
+    unchanged,
+)
 from indexer.engine.client.names import reading_path
-from indexer.engine.documents.fields import AnnotateOptions, fields_of_run, remember_fields
-from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
+from indexer.engine.documents.fields import (
+    AnnotateOptions,
+    fields_of_run,
+    mappings_of,
+    remember_fields,
+    require_own_version,
+    require_unharmed,
+    show,
+)
 from indexer.engine.documents.marks import Marks, PartReader, Shard, parts_to_read, read_shards, settings_of
 from indexer.engine.documents.sinks import Change, ChangeResult, Known, Sidecar, Sink, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD
@@ -25,8 +41,8 @@ from indexer.errors import StoreError
 from indexer.extract.base import Extracted, Failed, Item, Options
 from indexer.extract.fields import format_of, remark_on
 from indexer.ingest.digests import source_digest
-from indexer.ingest.duplicates import DuplicateFilter
 from indexer.ingest.indexing import store_info
+from indexer.ingest.left_out import DuplicateFilter
 from indexer.ingest.outcomes import RunCounts, record_of
 from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
 from indexer.ingest.sketching import DigestedSketches

@@ -16,8 +16,7 @@ from typing import Any, Self
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.client.slices import Slices
-from indexer.engine.client.snapshots import Page
+from indexer.engine.client.snapshots import Page, Slices
 from indexer.engine.store.store import SearchStore
 from indexer.errors import StoreError
 from indexer.stores.texts import TextFields

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds, unchanged
-from indexer.engine.client.gets import item_at, multi_get, place_of
-from indexer.engine.client.lines import InexactRecordError
+from indexer.engine.client.base import Client, InexactRecordError
+from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, item_at, multi_get, place_of, rounds, unchanged
 from indexer.engine.client.names import reading_path
-from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
+from indexer.engine.documents.fields import mappings_of, require_own_version, require_unharmed, show
 from indexer.engine.documents.sinks import Change, Known, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
 from indexer.engine.store.store import SearchStore

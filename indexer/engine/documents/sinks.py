@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import BATCH_RECORDS, Action, send, update
-from indexer.engine.client.gets import item_at, place_of
-from indexer.engine.client.lines import InexactRecordError
+from indexer.engine.client.base import Client, InexactRecordError
+from indexer.engine.client.bulk import BATCH_RECORDS, Action, item_at, place_of, send, update
 from indexer.engine.client.names import indices_of, matches, reading_path
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
 from indexer.engine.index.keys_beside import KeysRecord, records_beside
@@ -263,7 +261,7 @@ class InPlace(Sink):
         if not self._store:
             return
         if whole:
-            self._store.context.beside.forget_gone(self._store.lookup.pages)
+            self._store.context.beside.forget_gone()
         if self._store.refresh != "none":
             self._store.context.settle()
 

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.lines import InexactRecordError, encoded
+from indexer.engine.client.base import InexactRecordError, encoded
 from indexer.engine.index.sketches import (
     BESIDE,
     FEATURES,

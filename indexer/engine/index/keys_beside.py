@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import BATCH_BYTES, BATCH_RECORDS
-from indexer.engine.client.gets import item_at, multi_get, place_of
+from indexer.engine.client.bulk import BATCH_BYTES, BATCH_RECORDS, item_at, multi_get, place_of
 from indexer.engine.client.names import side_name
+from indexer.engine.client.snapshots import pages
 from indexer.engine.index.bodies import ROOT, Bodies, Hit, either
-from indexer.engine.index.side_index import TERM, Pages, SideIndex, readable
+from indexer.engine.index.side_index import TERM, SideIndex, readable
 from indexer.engine.index.sketches import BESIDE, sketch_properties
 from indexer.model import Ref
 from indexer.model.chunking import chunks, chunks_by_size
@@ -112,22 +112,22 @@ class KeysBeside:
         )
         self._forget(one for one in named if one not in left)
 
-    def forget_scheme(self, index: str, scheme: str, pages: Pages) -> None:
+    def forget_scheme(self, index: str, scheme: str) -> None:
         if index in self.indices():
-            for found in self._records(index, {"term": {"scheme": scheme}}, pages):
+            for found in self._records(index, {"term": {"scheme": scheme}}):
                 self._forget(found)
 
-    def forget_gone(self, pages: Pages) -> None:
+    def forget_gone(self) -> None:
         for index in self.indices():
-            for found in self._records(index, {"match_all": {}}, pages):
+            for found in self._records(index, {"match_all": {}}):
                 asked = [{**item_at(place), "_source": False} for place, _ in found]
                 answers = multi_get(self._client, asked)
                 self._forget(one for one, answer in zip(found, answers, strict=True) if not answer.get("found"))
 
-    def _records(self, index: str, query: Mapping[str, Any], pages: Pages) -> Iterator[list[tuple[Ref, str]]]:
+    def _records(self, index: str, query: Mapping[str, Any]) -> Iterator[list[tuple[Ref, str]]]:
         self._at(index).settle()
         body = {"query": query, "_source": ["id", "routing", "scheme"]}
-        for hits in pages(body, BATCH_RECORDS, path=self._at(index).name):
+        for hits in pages(self._client, self._at(index).name, body, BATCH_RECORDS):
             sources = [hit["_source"] for hit in hits]
             yield [(Ref(one["id"], index, one.get("routing")), one["scheme"]) for one in sources]
 
@@ -159,7 +159,7 @@ class KeysBeside:
                         fields.update(found.fields)
         return hits
 
-    def holding(self, clauses: Sequence[Mapping[str, Any]], pages: Pages, *, all_of_them: bool) -> Holders:
+    def holding(self, clauses: Sequence[Mapping[str, Any]], *, all_of_them: bool) -> Holders:
         indices = self.indices() if clauses else []
         found: dict[str, list[str]] = {}
         whole = True
@@ -172,7 +172,7 @@ class KeysBeside:
             hits = answer["hits"]["hits"]
             if len(hits) < answer["hits"]["total"]["value"]:
                 whole = whole and all_of_them
-                every = pages(body, _MOST_HITS, path=",".join(names)) if all_of_them else iter([hits])
+                every = pages(self._client, ",".join(names), body, _MOST_HITS) if all_of_them else iter([hits])
                 hits = [hit for page in every for hit in page]
             for hit in hits:
                 found.setdefault(names[hit["_index"]], []).append(hit["_source"]["id"])

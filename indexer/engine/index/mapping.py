@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
-from indexer.engine.index.files import properties
 from indexer.engine.index.sketches import is_scheme, scheme_in
-from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.errors import IncompatibleStoreError, NotFoundError, StoreError, UsageError
 from indexer.extract.fields import field_format
 from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
@@ -209,3 +211,88 @@ def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
         properties = _united(old.get("properties", {}), field.get("properties", {}))
         united[name] = {**field, **old} | ({"properties": properties} if properties else {})
     return united
+
+
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def mappings_directory() -> Path:
+    """The folder of the mapping files: inside the installed package, or at the top of a checkout.
+
+    Raises NotFoundError if there is neither.
+    """
+    for folder in (PACKAGE / "mappings", PACKAGE.parent / "mappings"):
+        if (folder / "component-template.json").is_file():
+            return folder
+    raise NotFoundError(f"the mapping files are neither in {PACKAGE} nor beside it; install the package again")
+
+
+def load(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((mappings_directory() / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+def properties() -> dict[str, Any]:
+    fields: dict[str, Any] = load("component-template")["template"]["mappings"]["properties"]
+    return fields
+
+
+def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
+    return {
+        "mapping_version": MAPPING_VERSION,
+        "scheme": info.scheme,
+        "tables": info.layout.tables,
+        "key_bits": info.layout.bits,
+        "content": info.content,
+        "extractor": info.extractor,
+        "unicode": info.unicode,
+        "version": info.version,
+        **({"kind": info.kind} if info.kind != DOCUMENTS else {}),
+        **more,
+    }
+
+
+def new_index(info: StoreInfo, shards: int | None = None, replicas: int | None = None) -> dict[str, Any]:
+    settings = {"number_of_shards": shards, "number_of_replicas": replicas}
+    body: dict[str, Any] = {
+        "mappings": {"_meta": {ROOT: meta(info, made_index=True)}, "properties": properties()},
+    }
+    given = {name: number for name, number in settings.items() if number is not None}
+    return body | ({"settings": {"index": given}} if given else {})
+
+
+# The name that an index has for itself in its note; an index beside others has theirs.
+OWN = ""
+_DENIED = 403
+
+
+def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
+    try:
+        mapping = read_mappings(client, path_of(index)[1:]).get(index) or IndexMapping(index, {})
+        # `_meta` is written as a whole, so it is written only where that changes something.
+        if mapping.text_fields().get(name) != fields:
+            body = {"_meta": mapping.meta_with({**mapping.entry, TEXTS: notes_with(mapping, name, fields)})}
+            client.request("PUT", f"{path_of(index)}/_mapping", body)
+    except StoreError as error:
+        # Who may use an alias may not know the index behind it.
+        if is_denied(error):
+            return False
+        raise
+    return True
+
+
+def notes_with(mapping: IndexMapping, name: str, fields: TextFields) -> dict[str, Any]:
+    return {index_name: _written(one) for index_name, one in {**mapping.text_fields(), name: fields}.items()}
+
+
+def is_denied(error: StoreError) -> bool:
+    return isinstance(error.__cause__, AnswerError) and error.__cause__.status == _DENIED
+
+
+def _written(fields: TextFields) -> dict[str, Any]:
+    more = {"source": fields.source, "title": fields.title}
+    return {
+        "fields": list(fields.names),
+        "format": fields.format,
+        **{name: value for name, value in more.items() if value},
+    }

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, get_args
 from urllib.parse import quote
 
-from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import BATCH_RECORDS, Action, batches, send, unchanged
+from indexer.engine.client.base import Client, encoded
+from indexer.engine.client.bulk import BATCH_RECORDS, Action, batches, multi_get, send, unchanged
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.gets import multi_get
-from indexer.engine.client.lines import encoded
 from indexer.engine.client.names import SideKind, matches, side_name
+from indexer.engine.client.snapshots import pages
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import IndexMapping, read_mappings
 from indexer.errors import StoreError, UsageError
-from indexer.model import ClusterRecord, Failure, Ref, size_class
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
+from indexer.model.copied import CopiedRow
 from indexer.model.decisions import Decision, decision_json, decision_of
 from indexer.model.origins import UNKNOWN
+from indexer.model.times import now
 from indexer.relations.relation import verdict_of
 
 T = TypeVar("T")
@@ -64,10 +66,10 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
 }
 
 _DECISION_PROPERTIES: Mapping[str, Any] = {"id": TERM, **_EXACT}
+# No id of a cluster: those are base32.
+NOTE_ID = "clustering-note"
+_PREFIX, _, _SUFFIX = side_name("*", "clusters").partition("*")
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
-
-Pages = Callable[..., Iterator[list[dict[str, Any]]]]
-"""Gives the hits of a search, some at a time."""
 
 
 class SideIndex(Generic[T]):
@@ -90,7 +92,7 @@ class SideIndex(Generic[T]):
         self._client, self._kind = client, kind
         self.name = side_name(store or client.target.name, kind)
         self._query = query or {"match_all": {}}
-        self._properties, self._body, self._read = properties, body, read
+        self._properties, self._body, self.read = properties, body, read
         self._path = quote(self.name, safe="*,-")
         self._several = "*" in self.name or "," in self.name
         self._exists: bool | None = None
@@ -145,7 +147,7 @@ class SideIndex(Generic[T]):
         for chunk in chunks(dict.fromkeys(names), BATCH_RECORDS):
             for hit in self._found(chunk) if self._several else self._got(chunk):
                 # Several parts may have one of the same id; then it is that of the first part by name.
-                values.setdefault(hit["_id"], self._read(hit["_source"]))
+                values.setdefault(hit["_id"], self.read(hit["_source"]))
         return [values.get(name) for name in names]
 
     def _got(self, names: Sequence[str], **params: str) -> Iterator[dict[str, Any]]:
@@ -156,9 +158,9 @@ class SideIndex(Generic[T]):
         at_once = max(1, _MOST_HITS // max(self._count, 1))
         for chunk in chunks(names, at_once):
             body = {"query": {"ids": {"values": chunk}}, "size": _MOST_HITS, "sort": ["_index"]}
-            yield from self._search(body)["hits"]["hits"]
+            yield from self.search(body)["hits"]["hits"]
 
-    def _search(self, body: Mapping[str, Any]) -> Any:
+    def search(self, body: Mapping[str, Any]) -> Any:
         return self._client.search(self._path, body, ignore_unavailable="true")
 
     def delete(self, names: Sequence[str]) -> int:
@@ -181,20 +183,20 @@ class SideIndex(Generic[T]):
                 raise StoreError(f"{self._client.target.shown}: {self.name} can't be written: {outcome.reason}")
         self._unseen = True
 
-    def pages(self, pages: Callable[..., Iterator[list[dict[str, Any]]]], *order: str) -> Iterator[T]:
+    def pages(self, *order: str) -> Iterator[T]:
         if not self.exists():
             return
         self.settle()
         sort = [{name: {"order": "asc", "missing": "_first"}} for name in order]
-        for hits in pages({"query": self._query, "sort": sort}, 1000, path=self._path):
-            yield from (self._read(hit["_source"]) for hit in hits)
+        for hits in pages(self._client, self._path, {"query": self._query, "sort": sort}, 1000):
+            yield from (self.read(hit["_source"]) for hit in hits)
 
     def counts(self, field: str) -> dict[str, int]:
         if not self.exists():
             return {}
         self.settle()
         body = {"size": 0, "aggs": {"terms": {"terms": {"field": field, "missing": "", "size": 1000}}}}
-        buckets = self._search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
+        buckets = self.search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
         return {bucket["key"]: bucket["doc_count"] for bucket in buckets}
 
     def total(self, field: str) -> int:
@@ -203,7 +205,7 @@ class SideIndex(Generic[T]):
             return 0
         self.settle()
         body = {"size": 0, "aggs": {"total": {"sum": {"field": field}}}}
-        return int(self._search(body).get("aggregations", {}).get("total", {}).get("value") or 0)
+        return int(self.search(body).get("aggregations", {}).get("total", {}).get("value") or 0)
 
 
 def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -220,6 +222,22 @@ def failures_index(client: Client) -> SideIndex[Failure]:
 def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
     # Beside them lies the note of how they were made.
     return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
+
+
+def notes_index(client: Client) -> SideIndex[ClusteringNote]:
+    return SideIndex(
+        client,
+        "clusters",
+        CLUSTER_PROPERTIES,
+        lambda note: {"note": json.dumps(dataclasses.asdict(note))},
+        lambda source: ClusteringNote(**json.loads(source["note"])),
+    )
+
+
+def notes_by_index(notes: SideIndex[ClusteringNote]) -> dict[str, ClusteringNote]:
+    hits = notes.search({"query": {"ids": {"values": [NOTE_ID]}}, "size": _MOST_HITS})["hits"]["hits"]
+    found = {hit["_index"]: notes.read(hit["_source"]) for hit in hits}
+    return {name.removeprefix(_PREFIX).removesuffix(_SUFFIX): found[name] for name in sorted(found)}
 
 
 def decisions_index(client: Client) -> SideIndex[Decision]:
@@ -331,3 +349,58 @@ def readable(texts: Mapping[str, str | None]) -> dict[str, str]:
 
 def passing(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# So much of a passage is kept: it is there to be recognised.
+_LETTERS = 1000
+COPIED_PROPERTIES: Mapping[str, Any] = {
+    **dict.fromkeys(("kind", "source", "first_in", "then_in"), TERM),
+    # By the name that documents and clusters have, so that one filter narrows all of them.
+    ROOT: {"properties": {"origin": TERM}},
+    "text": {"type": "text"},
+    "document": {"properties": dict.fromkeys(("id", "index", "routing"), TERM)},
+    **dict.fromkeys(("words", "documents", "origins", "longest", "variants", "in_passages", "run"), _LONG),
+    "share": {"type": "float"},
+    "boilerplate": {"type": "boolean"},
+    **dict.fromkeys(("first_indexed_at", "made_at"), _DATE),
+}
+
+
+def copied_index(client: Client) -> SideIndex[Mapping[str, Any]]:
+    return SideIndex(client, "passages", COPIED_PROPERTIES, lambda body: body, lambda source: source)
+
+
+def replace_copied(client: Client, rows: Iterable[CopiedRow]) -> int:
+    """Replace the rows of all earlier runs; returns how many.
+
+    Earlier ones go after all new ones are there, so readers never find none.
+    """
+    side, made_at, count = copied_index(client), now(), 0
+    run = _latest(client, side) + 1
+    side.make()
+    for some in chunks(rows, BATCH_RECORDS):
+        side.put((row.id, {**_body(row), "run": run, "made_at": made_at}) for row in some)
+        count += len(some)
+    side.settle()
+    older = {"query": {"range": {"run": {"lt": run}}}, "_source": False, "seq_no_primary_term": True}
+    for hits in pages(client, side.name, older, BATCH_RECORDS):
+        side.delete_unchanged(hits)
+    side.settle()
+    return count
+
+
+def _latest(client: Client, side: SideIndex[Mapping[str, Any]]) -> int:
+    if not side.exists():
+        return 0
+    client.request("POST", f"/{side.name}/_refresh")
+    body = {"size": 0, "aggs": {"latest": {"max": {"field": "run"}}}}
+    return int(client.search(side.name, body)["aggregations"]["latest"]["value"] or 0)
+
+
+def _body(row: CopiedRow) -> dict[str, Any]:
+    texts = {name: value[:_LETTERS] if name == "text" else value for name, value in row.texts.items()}
+    body: dict[str, Any] = {"kind": row.kind, **readable(texts), **row.numbers}
+    body[ROOT] = {"origin": [passing(name) for name in row.origins]}
+    if row.ref:
+        body["document"] = readable({"id": row.ref.id, "index": row.ref.index, "routing": row.ref.routing})
+    return body

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from indexer.core.text import text_digest
-from indexer.engine.client.lines import WrittenFloat
+from indexer.engine.client.base import WrittenFloat
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import IndexMapping, Mappings
 from indexer.errors import StoreError, UsageError

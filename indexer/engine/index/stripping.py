@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from indexer.engine.client.base import Client
-from indexer.engine.client.bulk import Action, BulkOutcome, send, unchanged, update
-from indexer.engine.client.gets import place_of
+from indexer.engine.client.bulk import Action, BulkOutcome, place_of, send, unchanged, update
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import ROOT, is_owners, own_part
 from indexer.engine.index.mapping import IndexMapping

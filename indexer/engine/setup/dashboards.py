@@ -17,7 +17,7 @@ from indexer.engine.client.plain_http import Response, ask
 from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy
 from indexer.engine.client.urls import is_host
 from indexer.engine.index.bodies import INDEXED_AT
-from indexer.engine.index.files import mappings_directory
+from indexer.engine.index.mapping import mappings_directory
 from indexer.errors import StoreError, UsageError
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name

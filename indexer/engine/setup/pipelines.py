@@ -9,10 +9,8 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import OWNERS_ROOM, ROOT
-from indexer.engine.index.files import load, meta
-from indexer.engine.index.mapping import TEXTS, IndexMapping, Mappings, read_mappings
+from indexer.engine.index.mapping import OWN, TEXTS, IndexMapping, Mappings, load, meta, notes_with, read_mappings
 from indexer.engine.index.source_fields import source_paths
-from indexer.engine.index.texts import OWN, notes_with
 from indexer.engine.setup.provision import SetupStep, put_new, seen
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options

@@ -13,9 +13,8 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import SideKind, path_of, side_name
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
-from indexer.engine.index.files import load, meta, properties
 from indexer.engine.index.keys_beside import beside_name
-from indexer.engine.index.mapping import IndexMapping, Mappings, read_mappings
+from indexer.engine.index.mapping import IndexMapping, Mappings, load, meta, properties, read_mappings
 from indexer.engine.index.side_index import is_side, require_sides
 from indexer.engine.index.sketches import is_scheme, sketch_properties
 from indexer.engine.index.stripping import STRIPPING, lost

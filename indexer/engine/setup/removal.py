@@ -10,7 +10,7 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, rounds
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.client.slices import Slices
+from indexer.engine.client.snapshots import Slices
 from indexer.engine.index.bodies import ROOT, is_record, own_part
 from indexer.engine.index.mapping import IndexMapping, read_mappings
 from indexer.engine.index.stripping import Stripper, foreign_names, is_own, is_owners_field, lost, telling_source

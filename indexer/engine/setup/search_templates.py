@@ -8,7 +8,7 @@ from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.names import path_of
-from indexer.engine.index.files import load
+from indexer.engine.index.mapping import load
 from indexer.engine.setup.provision import SetupStep, put_new, seen
 from indexer.errors import UsageError
 

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from indexer.engine.client.base import Client
+from indexer.engine.client.bulk import in_flight, item_at, multi_get, place_of
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, reading_path
+from indexer.engine.client.snapshots import Page, pages
 from indexer.engine.index import bulk_load
-from indexer.engine.index.bodies import Bodies
-from indexer.engine.index.files import new_index
+from indexer.engine.index.bodies import ROOT, Bodies, own_part
 from indexer.engine.index.keys_beside import KeysBeside
-from indexer.engine.index.mapping import IndexMapping, Mappings, named, read_mappings
+from indexer.engine.index.mapping import IndexMapping, Mappings, named, new_index, read_mappings
 from indexer.engine.index.side_index import clusters_index, decisions_index, failures_index, require_sides
 from indexer.errors import NoStoreError, StoreError
-from indexer.model import Ref
+from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Contended, StoreInfo
 from indexer.stores.sketches import is_new
+
+# The engines' own default for the most hits of one answer.
+PAGE = 10_000
+RECORDS_PAGE = 1000
+_REMEMBERED = 10_000
 
 
 class Context:
@@ -34,7 +41,7 @@ class Context:
     bodies: Bodies
 
     def __init__(self, client: Client, create: StoreInfo | None = None, *, read_only: bool = False) -> None:
-        self.client, self.read_only, self.closed = client, read_only, False
+        self.client, self.read_only = client, read_only
         self.name, self.shown = client.target.name, client.target.shown
         # The path that searches are sent to.
         self.path = reading_path(self.name)
@@ -48,6 +55,8 @@ class Context:
         # True if documents were written that no search shows yet.
         self.unseen = False
         self._put_back = False
+        # Documents that were read to be changed next.
+        self._remembered: dict[Ref, dict[str, Any]] = {}
         self.mappings = self.read_mappings()
         self.created = not self.mappings and create is not None and not read_only
         if create is not None and self.created:
@@ -115,12 +124,7 @@ class Context:
 
     # What may be done
 
-    def require_open(self) -> None:
-        if self.closed:
-            raise StoreError(f"{self.shown}: the store is closed")
-
     def require_writable(self) -> None:
-        self.require_open()
         if self.read_only:
             raise StoreError(f"{self.shown}: the store was opened read-only")
         if "*" in self.name or "," in self.name:
@@ -169,3 +173,103 @@ class Context:
 
     def show(self) -> None:
         self.client.request("POST", f"/{self.path}/_refresh")
+
+    # Documents by identity
+
+    def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
+        # One name: the engines take several times as long for the fields below it.
+        source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
+        excluded = self.bodies.sketches
+        if excluded and not whole and not sketches:
+            source["_source_excludes"] = ",".join(excluded)
+
+        def fetched(page: list[Ref]) -> list[dict[str, Any] | None]:
+            return self._fetch(page, source, sketches=sketches)
+
+        if len(refs) <= RECORDS_PAGE:
+            return fetched(list(refs))
+        return list(in_flight(fetched, chunks(refs, RECORDS_PAGE), lambda ref: ref))
+
+    def _fetch(self, refs: Sequence[Ref], source: Mapping[str, Any], *, sketches: bool) -> list[dict[str, Any] | None]:
+        places = self._places(refs)
+        asked = [place for place in places if place]
+        answers = multi_get(self.client, list(map(item_at, asked)), **source)
+        if sketches:
+            self.beside.fill(answers)
+        hits = {
+            place: hit
+            for place, hit in zip(asked, answers, strict=True)
+            if hit.get("found") and hit.get("_routing") == place.routing and own_part(hit.get("_source")) is not None
+        }
+        return [hits.get(place) if place else None for place in places]
+
+    def _places(self, refs: Sequence[Ref]) -> list[Ref | None]:
+        if self.single:
+            named = [Ref(ref.id, ref.index or self.name, ref.routing) for ref in refs]
+            return [place if is_unicode(place.id) else None for place in named]
+        known: dict[str, list[Ref]] = {}
+        if unplaced := [ref.id for ref in refs if not ref.index]:
+            self.settle()
+            known = self.locate(unplaced)
+        places: list[Ref | None] = []
+        for ref in refs:
+            if ref.index:
+                places.append(ref if is_unicode(ref.id) else None)
+            else:
+                lie = [place for place in known.get(ref.id, ()) if ref.routing in (None, place.routing)]
+                places.append(lie[0] if len(lie) == 1 else None)
+        return places
+
+    def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
+        places: dict[str, list[Ref]] = {}
+        wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
+        for page in chunks(wanted, RECORDS_PAGE):
+            for hits in pages(self.client, self.path, {"query": {"ids": {"values": page}}, "_source": False}, PAGE):
+                for hit in hits:
+                    places.setdefault(hit["_id"], []).append(place_of(hit))
+        return places
+
+    # By identity, to be changed next
+
+    def remember(self, refs: Sequence[Ref], hits: Sequence[dict[str, Any] | None]) -> None:
+        read = zip(refs, hits, strict=True)
+        self._remembered = {ref: hit for ref, hit in read if hit} if len(refs) <= _REMEMBERED else {}
+
+    def remembered(self, refs: Sequence[Ref]) -> dict[Ref, dict[str, Any] | None]:
+        known: dict[Ref, dict[str, Any] | None] = {ref: self._remembered.pop(ref, None) for ref in refs}
+        left = [ref for ref, hit in known.items() if hit is None]
+        if left:
+            known.update(zip(left, self.fetch(left), strict=True))
+        return known
+
+    def forget(self) -> None:
+        self._remembered = {}
+
+    # By query
+
+    def search(self, query: Mapping[str, Any], **body: Any) -> Any:
+        self.settle()
+        return self.client.search(self.path, {"query": query, **body})
+
+    def pages(self, body: Mapping[str, Any], size: int) -> Iterator[Page]:
+        self.settle()
+        return pages(self.client, self.path, body, size)
+
+    def records(self, hits: Sequence[dict[str, Any]], *, sketches: bool = False) -> Iterator[Record]:
+        for hit in self.beside.fill(hits) if sketches else hits:
+            record = self.bodies.record(hit, self.ref(hit), sketches=sketches)
+            if record:
+                yield record
+
+
+class StorePart:
+    def __init__(self, context: Context) -> None:
+        self.context, self.client = context, context.client
+
+
+def is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return bool(text)

@@ -15,7 +15,7 @@ from indexer.engine.index.mapping import named
 from indexer.engine.index.sketches import BESIDE
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import COMPONENT, Provision, scheme_component
-from indexer.engine.store.lookup import StorePart
+from indexer.engine.store.context import StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model.findings import Finding
 from indexer.text.counts import counted
@@ -81,7 +81,6 @@ def _privileges(client: Client) -> Finding:
 class ExaminePart(StorePart):
     def examine(self) -> Iterator[Finding]:
         context = self.context
-        context.require_open()
         yield self._mapped()
         yield from self._rolled_over()
         yield self._piped()

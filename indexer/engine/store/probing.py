@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from indexer.engine.client.base import NDJSON
+from indexer.engine.client.base import NDJSON, encoded
 from indexer.engine.client.errors import AnswerError, require_whole
-from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, either, own_part
 from indexer.engine.index.keys_beside import Holders
 from indexer.engine.index.probe_batch import ProbeBatch
 from indexer.engine.index.sketches import KEYS, unpacked_payload
-from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import PAGE, Lookup, StorePart
+from indexer.engine.store.context import PAGE, Context, StorePart
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
@@ -62,8 +60,8 @@ class _ProbeSearch:
 
 
 class ProbePart(StorePart):
-    def __init__(self, context: Context, lookup: Lookup) -> None:
-        super().__init__(context, lookup)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         # Of each scheme how many documents lack it, and until when that is taken for true.
         self._counts: dict[str, tuple[int, float]] = {}
         self._counted_at: object = None
@@ -214,11 +212,10 @@ class ProbePart(StorePart):
         return (both(either(clauses), *narrowing, include_short=include_short) if clauses else None), beside.whole
 
     def _beside(self, clauses: Sequence[Mapping[str, Any]], *, all_of_them: bool) -> Holders:
-        return self.context.beside.holding(clauses, self.lookup.pages, all_of_them=all_of_them)
+        return self.context.beside.holding(clauses, all_of_them=all_of_them)
 
     def _ready(self, schemes: Iterable[str]) -> None:
         context = self.context
-        context.require_open()
         require_schemes(context.info.schemes, schemes, context.shown)
         context.settle()
 
@@ -280,7 +277,7 @@ class ProbePart(StorePart):
         others = bounded and {"bool": {"filter": [bounded], "must_not": [whole] if whole else []}}
         first: Mapping[str, int] | None = lacking
         for query, most in ((whole, None), (others, BOUND)):
-            pages = self.lookup.pages({"query": query, **fields}, self._page(schemes)) if query else iter(())
+            pages = self.context.pages({"query": query, **fields}, self._page(schemes)) if query else iter(())
             for page in first_of(pages, most):
                 hits = self._placed(page, schemes)
                 yield Found(
@@ -328,7 +325,7 @@ class ProbePart(StorePart):
             for name in self.context.bodies.schemes:
                 # A record comes without sketches.
                 hit["_source"][ROOT].pop(name, None)
-        records = LazySequence(hits, lambda hit: next(self.lookup.records([hit])))
+        records = LazySequence(hits, lambda hit: next(self.context.records([hit])))
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking, set_aside=set_aside)
 
     def _page(self, schemes: Iterable[str], *, keys: bool = False) -> int:
@@ -362,7 +359,7 @@ class ProbePart(StorePart):
         read = [f"{ROOT}.{name}.{field}" for name in keys for field in ("t*", KEYS)]
         read += bodies.in_source(dict.fromkeys((*names, *bodies.holders(keys))))
         body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
-        for page in self.lookup.pages(body, self._page((*names, *keys), keys=bool(keys))) if names else ():
+        for page in self.context.pages(body, self._page((*names, *keys), keys=bool(keys))) if names else ():
             hits = [
                 hit for hit in self._placed(page, names) if any(bodies.payload(name) in hit["fields"] for name in names)
             ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from indexer.engine.client.bulk import place_of, version_of
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.gets import version_of
 from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import (
     ANNOTATIONS,
     CLUSTER_ID,
+    DIGEST,
     FORMAT,
     RELATION,
     REPEATS,
@@ -20,15 +22,18 @@ from indexer.engine.index.bodies import (
     SIZE_CLASS,
     TOKENS,
     annotations_of,
+    both,
     is_record,
     own_part,
+    packed_digest,
 )
-from indexer.engine.index.mapping import named
-from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, StorePart, is_unicode
-from indexer.errors import StoreError
-from indexer.model import Record, Ref
+from indexer.engine.index.mapping import Mappings, named
+from indexer.engine.store.context import PAGE, RECORDS_PAGE, StorePart, is_unicode
+from indexer.errors import StoreError, UsageError
+from indexer.model import Record, Ref, readings_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN
+from indexer.model.refs import ref_order
 from indexer.stores.base import Stats, Versioned
 
 _PRECISION = 40_000
@@ -39,21 +44,18 @@ class ReadPart(StorePart):
     # By identity
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
-        self.context.require_open()
-        hits = self.lookup.fetch(refs, sketches=sketches)
+        hits = self.context.fetch(refs, sketches=sketches)
         record = self.context.bodies.record
         return [record(hit, ref, sketches=sketches) if hit else None for ref, hit in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
-        self.context.require_open()
-        hits = self.lookup.fetch(refs)
-        self.lookup.remember(refs, hits)
+        hits = self.context.fetch(refs)
+        self.context.remember(refs, hits)
         return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
-        self.context.require_open()
-        hits = self.lookup.fetch(refs)
-        self.lookup.remember(refs, hits)
+        hits = self.context.fetch(refs)
+        self.context.remember(refs, hits)
         found: list[tuple[Record, Mapping[str, Any]] | None] = []
         for ref, hit in zip(refs, hits, strict=True):
             record = self.context.bodies.record(hit, ref) if hit else None
@@ -61,9 +63,8 @@ class ReadPart(StorePart):
         return found
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
-        self.context.require_open()
         found: list[Versioned | None] = []
-        for ref, hit in zip(refs, self.lookup.fetch(refs, sketches=True), strict=True):
+        for ref, hit in zip(refs, self.context.fetch(refs, sketches=True), strict=True):
             record = self.context.bodies.record(hit, ref, sketches=True) if hit else None
             found.append(Versioned(record, annotations_of(hit["_source"][ROOT]), version_of(hit)) if hit else None)
         return found
@@ -71,11 +72,9 @@ class ReadPart(StorePart):
     # Scanning
 
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:
-        self.context.require_open()
-        self.context.settle()
         fields = self.context.bodies.record_fields(sketches=sketches)
-        for hits in self.lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
-            yield from self.lookup.records(hits, sketches=sketches)
+        for hits in self.context.pages({"query": is_record(), **fields}, RECORDS_PAGE):
+            yield from self.context.records(hits, sketches=sketches)
 
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         return self._scan_annotations(clustered=False)
@@ -84,33 +83,27 @@ class ReadPart(StorePart):
         return self._scan_annotations(clustered=True)
 
     def _scan_annotations(self, *, clustered: bool) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        self.context.require_open()
-        self.context.settle()
         # A document that is in no cluster has one of its own, by which others collapse.
         alone = [{"term": {SINGLE: True}}] if clustered else []
         query = {"bool": {"filter": [is_record()], "must_not": alone}}
         body = {"query": query, "_source": [TOKENS, *(f"{ROOT}.{name}" for name in ANNOTATIONS)]}
-        for hits in self.lookup.pages(body, RECORDS_PAGE):
+        for hits in self.context.pages(body, RECORDS_PAGE):
             for hit in hits:
                 yield self.context.ref(hit), annotations_of(own_part(hit["_source"]) or {})
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
-        self.context.require_open()
-        self.context.settle()
         for names in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
             query = {"bool": {"filter": [{"terms": {CLUSTER_ID: names}}], "must_not": [{"term": {SINGLE: True}}]}}
             body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
-            for hits in self.lookup.pages(body, PAGE):
+            for hits in self.context.pages(body, PAGE):
                 yield from ((hit["fields"][CLUSTER_ID][0], self.context.ref(hit)) for hit in hits)
 
     def cluster_sizes(self) -> Iterator[tuple[str, int]]:
-        self.context.require_open()
-        self.context.settle()
         paging: dict[str, Any] = {"size": _VALUES_CHUNK, "sources": [{"id": {"terms": {"field": CLUSTER_ID}}}]}
         while True:
             aggs = {"sizes": {"composite": paging}}
             query = {"exists": {"field": SIZE_CLASS}}
-            found = self.lookup.search(query, size=0, track_total_hits=False, aggs=aggs)["aggregations"]["sizes"]
+            found = self.context.search(query, size=0, track_total_hits=False, aggs=aggs)["aggregations"]["sizes"]
             yield from ((bucket["key"]["id"], bucket["doc_count"]) for bucket in found["buckets"])
             if "after_key" not in found:
                 return
@@ -119,14 +112,10 @@ class ReadPart(StorePart):
     # Counts
 
     def count(self) -> int:
-        self.context.require_open()
-        self.context.settle()
-        return int(self.lookup.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
+        return int(self.context.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
 
     def stats(self) -> Stats:
         context = self.context
-        context.require_open()
-        context.settle()
         aggregations = {
             "fingerprinted": {"filter": context.bodies.fingerprinted()},
             "short": {"filter": {"term": {SHORT: True}}},
@@ -138,7 +127,7 @@ class ReadPart(StorePart):
                 "aggs": {"relations": {"terms": {"field": RELATION, "size": 100}}},
             },
         }
-        answer = self.lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
+        answer = self.context.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
         counts = answer["aggregations"]
         documents = answer["hits"]["total"]["value"]
         fingerprinted, estimate = counts["fingerprinted"]["doc_count"], counts["distinct"]["value"]
@@ -195,3 +184,111 @@ class ReadPart(StorePart):
             f"{context.shown}: {named(bare)} without neardup's fields, so none of the documents there is found "
             f"({count:,}); `neardup setup --store {context.shown}` adds the fields"
         ]
+
+    def narrow(self, query: str) -> None:
+        context = self.context
+        asked = {"query_string": {"query": query}}
+        try:
+            answer = context.client.request(
+                "POST", f"/{context.path}/_validate/query", {"query": asked}, explain="true", allow_no_indices="true"
+            )
+        except AnswerError as error:
+            raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
+        if not answer.get("valid"):
+            reasons = [why["error"] for why in answer.get("explanations", ()) if why.get("error")]
+            reason = parser_reason(reasons[0], query) if reasons else "the engine does not say why"
+            raise UsageError(f"the filter {query!r} can't be read: {reason}")
+        if names := unreached(context.mappings, query):
+            raise UsageError(
+                f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, out of reach of a "
+                f"query string; filter by another field"
+            )
+        context.narrowing = asked
+
+    def passes(self, ref: Ref) -> bool:
+        context = self.context
+        if not context.narrowing:
+            return True
+        query = both({"ids": {"values": [ref.id]}}, context.narrowing)
+        hits = self.context.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
+        return any(context.ref(hit) == ref for hit in hits)
+
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        first_of: dict[str, Record] = {}
+        wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
+        for page in chunks(wanted, RECORDS_PAGE):
+            query = both({"terms": {DIGEST: list(map(packed_digest, page))}}, is_record())
+            fields = self.context.bodies.record_fields(sketches=True)
+            # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
+            fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
+            body = {"query": query, "size": len(page), "collapse": {"field": DIGEST}, **fields}
+            # Each group of documents asks; what was written just before need not be shown for that.
+            hits = self.client.search(self.context.path, body)["hits"]["hits"]
+            records = self.context.records(hits, sketches=True)
+            first_of.update((record.source_digest, record) for record in records)
+        return first_of
+
+    def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
+        context = self.context
+        places: dict[str, set[Ref]] = {}
+        wanted = {reading.id for name in names for reading in readings_of(name) if is_unicode(reading.id)}
+        for page in chunks(sorted(wanted), RECORDS_PAGE):
+            query = both({"ids": {"values": page}}, is_record())
+            body = {"_source": False, "stored_fields": ["_routing"]}
+            answer = context.search(query, size=RECORDS_PAGE, track_total_hits=False, **body)
+            hits = answer["hits"]["hits"]
+            # Mostly one answer holds them all.
+            pages = iter([hits]) if len(hits) < RECORDS_PAGE else context.pages({"query": query, **body}, PAGE)
+            for hits in pages:
+                for hit in hits:
+                    places.setdefault(hit["_id"], set()).add(place_of(hit))
+        if context.single:
+            whole = [Ref(name) for name in names]
+            for document in context.fetch(whole):
+                if document:
+                    place = place_of(document)
+                    places.setdefault(place.id, set()).add(place)
+        return [self._meant(name, places) for name in names]
+
+    def _meant(self, name: str, places: Mapping[str, set[Ref]]) -> list[Ref]:
+        refs: set[Ref] = set()
+        for reading in readings_of(name):
+            refs |= {
+                place
+                for place in places.get(reading.id, ())
+                if reading.index in ("", place.index) and reading.routing in (None, place.routing or "")
+            }
+            if refs and self.context.single:
+                break
+        named = (Ref(ref.id, "" if self.context.single else ref.index, ref.routing) for ref in refs)
+        return sorted(named, key=ref_order)
+
+
+# How engines write that a nested object is part of the document too.
+_ON = (True, "true")
+# Quoted words and regular expressions hold no names of fields.
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\])*/')
+_NAME = re.compile(r"(?:^|[\s(+\-!])((?:\\.|[^\s:\"()\\])+):")
+_EXISTS = re.compile(r"_exists_:\s*((?:\\.|[^\s:\"()\\])+)")
+
+
+def parser_reason(text: str, query: str) -> str:
+    _, marker, rest = text.partition(f"Cannot parse '{query}': ")
+    return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()
+
+
+def unreached(mappings: Mappings, query: str) -> list[str]:
+    plain = _QUOTED.sub('""', query)
+    names = {re.sub(r"\\(.)", r"\1", found.lstrip("+-!")) for found in (*_NAME.findall(plain), *_EXISTS.findall(plain))}
+    nested = {path for one in mappings.values() for path in _nested(one.raw)}
+    return sorted(name for name in names if any(f"{name}.".startswith(f"{path}.") for path in nested))
+
+
+def _nested(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, field in mapping.get("properties", {}).items():
+        path = prefix + name
+        if field.get("type") != "nested":
+            yield from _nested(field, f"{path}.")
+        # Their fields can be those of the document too.
+        elif field.get("include_in_root") not in _ON and field.get("include_in_parent") not in _ON:
+            yield path

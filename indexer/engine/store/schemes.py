@@ -1,23 +1,31 @@
-"""Secondary schemes and named resources."""
+"""Secondary schemes, and what a store keeps beside the documents: resources, failures, clusters, decisions."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
-from indexer.engine.client.gets import place_of
+from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, place_of, send, unchanged, update
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import ROOT
-from indexer.engine.index.files import properties
-from indexer.engine.index.side_index import resources_index
+from indexer.engine.index.mapping import properties
+from indexer.engine.index.side_index import (
+    NOTE_ID,
+    failure_id,
+    notes_by_index,
+    notes_index,
+    replace_copied,
+    resources_index,
+)
 from indexer.engine.index.sketches import forgotten, sketch_properties
 from indexer.engine.index.stripping import lost
-from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import Lookup, StorePart
+from indexer.engine.store.context import Context, StorePart
 from indexer.errors import StoreError, UsageError
+from indexer.model import ClusteringNote, ClusterRecord, Failure
+from indexer.model.copied import CopiedRow
+from indexer.model.decisions import Decision
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.sketches import check_resource, is_new
 
@@ -25,9 +33,10 @@ _CHUNK_BYTES = 2 << 20
 
 
 class SchemePart(StorePart):
-    def __init__(self, context: Context, lookup: Lookup) -> None:
-        super().__init__(context, lookup)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._resources = resources_index(context.client)
+        self._notes = notes_index(context.client)
 
     # Adding and removing
 
@@ -58,7 +67,7 @@ class SchemePart(StorePart):
         for index, mapping in context.read_mappings().items():
             if any(scheme.name == name for scheme in mapping.schemes()):
                 self._strip(index, name)
-                context.beside.forget_scheme(index, name, self.lookup.pages)
+                context.beside.forget_scheme(index, name)
                 self._forget(index, name)
         context.read_again()
 
@@ -93,13 +102,11 @@ class SchemePart(StorePart):
 
     def sketch_counts(self) -> Mapping[str, int]:
         context = self.context
-        context.require_open()
-        context.settle()
         names = [scheme.name for scheme in context.info.schemes]
         if not names:
             return {}
         asked = {name: {"filter": context.bodies.has(name)} for name in names}
-        answer = self.lookup.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
+        answer = self.context.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
@@ -119,7 +126,6 @@ class SchemePart(StorePart):
         self._resources.settle()
 
     def get_resource(self, name: str) -> bytes | None:
-        self.context.require_open()
         for _ in range(ROUNDS):
             [head] = self._resources.get([name])
             if head is None:
@@ -132,8 +138,60 @@ class SchemePart(StorePart):
         raise StoreError(f"{self.context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
     def resources(self) -> list[str]:
-        self.context.require_open()
         return sorted(name for name in self._resources.counts("name") if name)
+
+    def failures(self) -> Iterator[Failure]:
+        return self.context.failures.pages("id", "index", "routing")
+
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        self.context.require_writable()
+        self.context.failures.put((failure_id(failure.ref), failure) for failure in failures)
+        self.context.wrote()
+
+    def clusters(self) -> Iterator[ClusterRecord]:
+        return self.context.clusters.pages("id")
+
+    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
+        return self.context.clusters.get(ids)
+
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        self.context.require_writable()
+        self.context.require_mapped()
+        self.context.clusters.put((cluster.id, cluster) for cluster in clusters)
+        self.context.wrote()
+
+    def delete_clusters(self, ids: Sequence[str]) -> int:
+        self.context.require_writable()
+        return self.context.clusters.delete(ids)
+
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        return notes_by_index(self._notes)
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        self.context.require_writable()
+        if note is None:
+            self._notes.delete([NOTE_ID])
+        else:
+            self._notes.put([(NOTE_ID, note)])
+        self._notes.settle()
+
+    def decisions(self) -> Iterator[Decision]:
+        return self.context.decisions.pages("id")
+
+    def put_decisions(self, decisions: Iterable[Decision]) -> None:
+        self.context.require_writable()
+        self.context.decisions.put((decision.id, decision) for decision in decisions)
+        self.context.wrote()
+
+    def delete_decisions(self, ids: Sequence[str]) -> int:
+        self.context.require_writable()
+        return self.context.decisions.delete(ids)
+
+    def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
+        self.context.require_writable()
+        if self.context.narrowing is not None:
+            raise UsageError("dashboards are of the whole collection; leave out the filter, or don't write")
+        return lambda rows: replace_copied(self.client, rows)
 
 
 def _nulling(hit: Mapping[str, Any], name: str) -> Action:

@@ -10,11 +10,8 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.index import bulk_load
-from indexer.engine.store.beside import SidePart
 from indexer.engine.store.context import Context
 from indexer.engine.store.examination import ExaminePart
-from indexer.engine.store.finding import FindPart
-from indexer.engine.store.lookup import Lookup
 from indexer.engine.store.probing import ProbePart
 from indexer.engine.store.reading import ReadPart
 from indexer.engine.store.schemes import SchemePart
@@ -26,7 +23,7 @@ from indexer.model.times import Refresh
 from indexer.stores.base import Capabilities, Store, StoreInfo
 
 
-class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, SchemePart, ExaminePart, Store):
+class SearchStore(ReadPart, TextPart, ProbePart, WritePart, SchemePart, ExaminePart, Store):
     """A store in an index, an alias, a data stream, or (to be read) several indices by a pattern.
 
     An identity's index is empty if the URL names the index itself, else it is the document's index.
@@ -45,7 +42,7 @@ class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, 
         except BaseException:
             client.close()
             raise
-        super().__init__(context, Lookup(context))
+        super().__init__(context)
         self.shown = context.shown
         self.created, self.contended = context.created, context.contended
 
@@ -80,12 +77,11 @@ class SearchStore(ReadPart, TextPart, FindPart, ProbePart, WritePart, SidePart, 
         super().__exit__(kind, error, trace)
 
     def close(self) -> None:
-        if not self.context.closed:
+        if not self.client.closed:
             try:
                 if self.refresh != "none":
                     self.context.settle()
             finally:
-                self.context.closed = True
                 self.client.close()
 
 

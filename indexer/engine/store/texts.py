@@ -8,13 +8,12 @@ from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, cast
 
 from indexer.core.text import text_digest
-from indexer.engine.client.base import Client
+from indexer.engine.client.base import Client, encoded
+from indexer.engine.client.bulk import item_at, multi_get
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.gets import item_at, multi_get
-from indexer.engine.client.lines import encoded
 from indexer.engine.client.names import path_of, reading_path
 from indexer.engine.index.bodies import ROOT
-from indexer.engine.index.mapping import Mappings, read_mappings
+from indexer.engine.index.mapping import OWN, Mappings, is_denied, read_mappings
 from indexer.engine.index.source_fields import (
     BOM,
     date_fields,
@@ -24,9 +23,7 @@ from indexer.engine.index.source_fields import (
     source_paths,
     text_at,
 )
-from indexer.engine.index.texts import OWN, is_denied
-from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import StorePart
+from indexer.engine.store.context import Context, StorePart
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract.base import Content, Options
 from indexer.extract.fields import format_of, remark_on
@@ -41,17 +38,14 @@ _PAGE, _PAGE_BYTES = 250, 8 << 20
 
 class TextPart(StorePart):
     def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
-        self.context.require_open()
         return _FieldTexts(self.client, self.context, fields).read(records)
 
     def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:
-        self.context.require_open()
         texts = _PresentTexts(self.client, self.context, None)
         pages = chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES)
         return {ref for page in pages for ref in texts.outdated(page)}
 
     def owners_values(self, records: Sequence[Record], names: Sequence[str]) -> list[Mapping[str, Any]]:
-        self.context.require_open()
         own = self.context.name
         places = [
             document_of(record) or dataclasses.replace(record.ref, index=record.ref.index or own) for record in records
@@ -78,7 +72,6 @@ class TextPart(StorePart):
         return paths
 
     def date_fields(self) -> list[str] | None:
-        self.context.require_open()
         mappings = list(self.context.mappings.values())
         texts = {name for mapping in mappings for name in mapping.text_fields()}
         for name in texts - {OWN}:
@@ -86,7 +79,6 @@ class TextPart(StorePart):
         return sorted(name for name in date_fields(mappings) if not name.startswith(f"{ROOT}.")) if texts else None
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
-        self.context.require_open()
         known = RememberedFields(self.client, self.context.mappings).own("")
         named = fields or known
         if named is None:

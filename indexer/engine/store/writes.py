@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from indexer.engine.client.base import InexactRecordError, encoded
 from indexer.engine.client.bulk import (
     BATCH_RECORDS,
     ROUNDS,
@@ -15,14 +16,16 @@ from indexer.engine.client.bulk import (
     BulkOutcome,
     batches,
     in_flight,
+    item_at,
+    multi_get,
     pause,
+    place_of,
     rounds,
     send,
     unchanged,
     update,
+    version_of,
 )
-from indexer.engine.client.gets import item_at, multi_get, place_of, version_of
-from indexer.engine.client.lines import InexactRecordError, encoded
 from indexer.engine.index.bodies import (
     OWNERS_FIELD,
     ROOT,
@@ -34,13 +37,11 @@ from indexer.engine.index.bodies import (
     own_part,
 )
 from indexer.engine.index.keys_beside import KeysRecord, records_beside
-from indexer.engine.index.mapping import Mappings
+from indexer.engine.index.mapping import OWN, Mappings
 from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.source_fields import differing_fields, source_paths
 from indexer.engine.index.stripping import Stripper, foreign_names, lost
-from indexer.engine.index.texts import OWN
-from indexer.engine.store.context import Context
-from indexer.engine.store.lookup import Lookup, StorePart
+from indexer.engine.store.context import Context, StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -89,8 +90,8 @@ class Landings:
 
 
 class WritePart(StorePart):
-    def __init__(self, context: Context, lookup: Lookup) -> None:
-        super().__init__(context, lookup)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._stripper = Stripper(context.client, lambda index: context.mapping_of(index).own_names)
         # The indices that were seen to keep all of a document in its source.
         self._losses: dict[str, str] = {}
@@ -182,7 +183,7 @@ class WritePart(StorePart):
 
     def _lying(self, rows: Sequence[_StoredRecord]) -> Iterator[tuple[_StoredRecord, list[Ref]]]:
         unplaced = [row for row in rows if not row.ref.index]
-        known = self.lookup.locate([row.ref.id for row in unplaced])
+        known = self.context.locate([row.ref.id for row in unplaced])
         for row in unplaced:
             yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
 
@@ -321,7 +322,7 @@ class WritePart(StorePart):
                 self.context.contended.add(left)
             return count
         finally:
-            self.lookup.forget()
+            self.context.forget()
             self.context.wrote()
 
     def _annotate_batch(
@@ -336,7 +337,7 @@ class WritePart(StorePart):
         left: list[Ref] = []
         for _ in rounds():
             actions, asked = [], []
-            for ref, hit in self.lookup.remembered(list(changes)).items():
+            for ref, hit in self.context.remembered(list(changes)).items():
                 if hit is None or (versions is not None and version_of(hit) != versions.get(ref)):
                     left += [ref] if hit else []
                     del changes[ref]
@@ -370,7 +371,7 @@ class WritePart(StorePart):
 
     def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
         refs = list(dict.fromkeys(ref for pair in pairs for ref in pair))
-        hits = dict(zip(refs, self.lookup.fetch(refs, whole=True), strict=True))
+        hits = dict(zip(refs, self.context.fetch(refs, whole=True), strict=True))
         indices = self.context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
         self._require_whole(
             indices, "so what else differs in its documents can't be told; delete in the cluster's own way"
@@ -430,7 +431,7 @@ class WritePart(StorePart):
         kept: set[Ref] = set()
         left = refs
         for _ in rounds():
-            hits = {ref: hit for ref, hit in zip(left, self.lookup.fetch(left, whole=True), strict=True) if hit}
+            hits = {ref: hit for ref, hit in zip(left, self.context.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
                 {hit["_index"] for hit in hits.values()},
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "

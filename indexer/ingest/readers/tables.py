@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import os
 import sys
@@ -29,7 +30,6 @@ from indexer.ingest.readers.base import (
     optional,
     skip_line,
 )
-from indexer.ingest.readers.batch_files import BATCH_FOLDERS, kind_of_batch
 from indexer.ingest.readers.compression import BROKEN, decompressed
 from indexer.ingest.regular_files import UnreadableError, open_regular
 from indexer.text.counts import counted
@@ -331,3 +331,17 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, _TIMES):
         return value.isoformat()
     return value if isinstance(value, _IN_JSON) else str(value)
+
+
+BATCH_FOOTER = b"neardup"
+"""The key of a footer under which a file says what it is."""
+BATCH_FOLDERS = ("sketches", "clusters", "clusters-before")
+"""The names of the folders in which such files are written."""
+
+
+def kind_of_batch(schema: Any, columns: ColumnNames) -> str:
+    texts = {columns.text.partition(".")[0]} if columns.text else {"text", "html"}
+    with suppress(ValueError, KeyError, TypeError):
+        kind = json.loads((schema.metadata or {})[BATCH_FOOTER])["kind"]
+        return "" if texts & set(schema.names) else f"a file of {kind}"
+    return ""

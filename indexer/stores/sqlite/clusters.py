@@ -12,8 +12,7 @@ from indexer.model import ClusteringNote, ClusterRecord, Ref
 from indexer.model.chunking import chunks
 from indexer.model.decisions import Decision, decision_json, decision_of
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.parts import SqlitePart
-from indexer.stores.sqlite.rows import pack_text
+from indexer.stores.sqlite.rows import SqlitePart, pack_text
 
 _BATCH = 2000
 _READ = 1000

@@ -18,8 +18,7 @@ from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.stores.sketches import BOUND, Check, Found, LazySequence, Probe, RareKeys, require_schemes
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.parts import SqlitePart
-from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer
+from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer, SqlitePart
 from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, joined
 
 # Where no more are found, whole records come at once.

@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.model import Sketch
-from indexer.stores.sqlite import cells, parts
+from indexer.stores.sqlite import cells
+from indexer.stores.sqlite.rows import insert_keys, insert_rows, merge_steps
 from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, features, joined, read_schemes
 
 # A document's number, and its sketches.
@@ -103,8 +104,8 @@ class SketchChanges:
             own.append((document, sketch.features, sketch.payload or None, keys))
             if digest:
                 posted.append((document, sketch.keys, digest))
-        parts.insert_rows(self._connection, table, own)
-        parts.insert_rows(self._connection, f"equals_{scheme.number}", equal)
+        insert_rows(self._connection, table, own)
+        insert_rows(self._connection, f"equals_{scheme.number}", equal)
         if posted:
             self._post(scheme, posted, cells.count(top, 1 << 62))
         return len(posted)
@@ -130,9 +131,9 @@ class SketchChanges:
         order: npt.NDArray[np.int64] = np.lexsort((numbers, keys))
         table = "postings" if top < _SMALL_STORE else "recent"
         rows = np.column_stack((keys[order], numbers[order]))
-        parts.insert_keys(self._connection, f"{table}_{scheme.number}", rows)
+        insert_keys(self._connection, f"{table}_{scheme.number}", rows)
         # More steps than tables would find nothing further.
-        for step in parts.merge_steps(top, new[-1][0])[: scheme.info.layout.tables + 1]:
+        for step in merge_steps(top, new[-1][0])[: scheme.info.layout.tables + 1]:
             ends = scheme.key_range(step)
             self._connection.execute(
                 f"""INSERT OR IGNORE INTO postings_{scheme.number} SELECT key, sketch FROM recent_{scheme.number}

@@ -20,27 +20,26 @@ from indexer.model.times import in_order
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sketches import check_resource, is_new
-from indexer.stores.sqlite import cells, file, parts
+from indexer.stores.sqlite import cells, file
 from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
 from indexer.stores.sqlite.file import StoreErrors, StoreFile, fit_log, read_info, transaction
-from indexer.stores.sqlite.parts import (
-    READ_ROWS,
-    document_numbers,
-    marks,
-    replaced_documents,
-    stored_annotations,
-)
 from indexer.stores.sqlite.probing import SketchLookups
 from indexer.stores.sqlite.rows import (
+    READ_ROWS,
     RECORD_COLUMNS,
     Packer,
     RefusedRecordError,
     StoredRow,
     digest_crc,
+    document_numbers,
     id_digest,
+    insert_rows,
+    marks,
     pack_digest,
     pack_json,
     pack_ref,
+    replaced_documents,
+    stored_annotations,
 )
 from indexer.stores.sqlite.sketches import SketchChanges, sketches_of
 from indexer.stores.sqlite.tables import FIRST, StoredScheme, add_scheme, joined, read_schemes, remove_scheme
@@ -206,7 +205,7 @@ class SqliteStore(ClusterTable, SketchLookups):
                     kept[name] = old.annotations
             numbers = _add(connection, changes, list(last.values()))
             changes.finish()
-            parts.insert_rows(connection, "annotations", [(numbers[name], *known) for name, known in kept.items()])
+            insert_rows(connection, "annotations", [(numbers[name], *known) for name, known in kept.items()])
             failed = connection.execute("SELECT 1 FROM failures LIMIT 1").fetchone()
             for some in chunks(last if failed else (), READ_ROWS):
                 connection.execute(f"DELETE FROM failures WHERE id IN ({marks(len(some))})", some)  # noqa: S608 marks
@@ -440,7 +439,7 @@ def _remove(connection: sqlite3.Connection, changes: SketchChanges, stored: Sequ
 
 def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[StoredRow]) -> dict[bytes, int]:
     numbered = list(enumerate(rows, changes.last_number() + 1))
-    parts.insert_rows(connection, "documents", [(number, row.id, *row.columns) for number, row in numbered])
+    insert_rows(connection, "documents", [(number, row.id, *row.columns) for number, row in numbered])
     compared = {number for number, row in numbered if not row.short and SIMHASH_DOC in row.sketches}
     changes.link([(number, row.sketches) for number, row in numbered], compared)
     return {row.id: number for number, row in numbered}

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from indexer.engine.client.connection import connect
-from indexer.engine.client.slices import PAGE_BYTES, Slices
+from indexer.engine.client.snapshots import PAGE_BYTES, Slices
 from tests.cli.written import prose
 from tests.engines.annotated import annotate, fill, found_by_keys, owners, run, sources, write
 from tests.engines.servers import Server

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from indexer.cli import main
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
@@ -46,7 +46,7 @@ def add(server: Server, index: str, alias: str, mappings: dict[str, Any]) -> Non
 def alias(server: Server, index_name: str) -> str:
     """An alias over an index with neardup's fields and two near-duplicates."""
     name = f"{index_name}-all"
-    add(server, f"{index_name}-1", name, files.new_index(INFO)["mappings"])
+    add(server, f"{index_name}-1", name, mapping.new_index(INFO)["mappings"])
     with open_search_store(f"{server.url}/{name}") as store:
         put(store, record("a", 1), record("b", 3))
     return name
@@ -131,7 +131,7 @@ def test_a_rollover_in_the_middle(server: Server, index_name: str, alias: str) -
             with pytest.raises(StoreError, match=f"{index_name}-2 is without .*`neardup setup --store"):
                 write()
         assert not fields(server, f"{index_name}-2")
-        add(server, f"{index_name}-3", alias, files.new_index(INFO)["mappings"])
+        add(server, f"{index_name}-3", alias, mapping.new_index(INFO)["mappings"])
         with pytest.raises(StoreError, match=f"{index_name}-2 is without"):
             put(store, record("d", 1))
 
@@ -143,7 +143,7 @@ def test_the_fields_of_schemes_too(server: Server, index_name: str, alias: str, 
     sketched = record("d", 1, sketches={"minhash": sketch})
     with open_search_store(f"{server.url}/{alias}") as store:
         store.add_scheme(scheme.info)
-        add(server, f"{index_name}-2", alias, files.new_index(INFO)["mappings"])
+        add(server, f"{index_name}-2", alias, mapping.new_index(INFO)["mappings"])
         with pytest.raises(StoreError, match=f"{index_name}-2 is without .*`neardup setup --store"):
             put(store, sketched)
         assert "minhash" not in fields(server, f"{index_name}-2")

@@ -11,7 +11,7 @@ import pytest
 
 import indexer
 from indexer.clustering.prune import Pruning
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store
 from indexer.library.options import RemovalRequest
@@ -175,7 +175,7 @@ def test_what_can_not_be_compared_is_refused(server: Server, index_name: str) ->
         "properties": {**MAPPING["properties"], "secret": {"type": "keyword"}},
         "_source": {"excludes": ["secret"]},
     }
-    made = files.new_index(INFO)["mappings"]
+    made = mapping.new_index(INFO)["mappings"]
     lossy["properties"] |= made["properties"]
     fill(server, f"{index_name}-2", {}, {**made, **lossy})
     with open_store(f"{server.url}/{index_name}-2") as store, pytest.raises(StoreError, match="excludes secret"):
@@ -185,7 +185,7 @@ def test_what_can_not_be_compared_is_refused(server: Server, index_name: str) ->
 def test_documents_with_others_below_them_are_refused(server: Server, index_name: str) -> None:
     join = {"type": "join", "relations": {"book": "chapter"}}
     require_type(server, index_name, join)
-    made = files.new_index(INFO)["mappings"]
+    made = mapping.new_index(INFO)["mappings"]
     made["properties"] |= {"part": join}
     fill(server, index_name, {}, made)
     with open_store(f"{server.url}/{index_name}") as store, pytest.raises(StoreError, match="have others below them"):

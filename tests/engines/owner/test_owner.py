@@ -12,7 +12,7 @@ import pytest
 from indexer.clustering.annotations import stored_clusters
 from indexer.clustering.clusters import cluster
 from indexer.clustering.prune import Pruning
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.library.opening import open_store
@@ -30,7 +30,7 @@ def test_an_index_that_comes_behind_the_name_meanwhile(server: Server, index_nam
     alias, new = f"{index_name}-all", f"{index_name}-2"
     fill(server, index_name, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
     alias_of(server, index_name, name=alias, write_index=index_name)
-    made = files.new_index(store_info("landmarks"))["mappings"]
+    made = mapping.new_index(store_info("landmarks"))["mappings"]
     del made["_meta"]["neardup"]["made_index"]
     made |= {"_source": {"excludes": ["secret"]}}
     made["properties"] |= {"body": {"type": "text"}, "secret": {"type": "keyword"}}
@@ -52,7 +52,7 @@ def test_an_index_that_comes_behind_the_name_meanwhile(server: Server, index_nam
 
 
 def test_a_scheme_is_not_taken_out_at_the_cost_of_values(server: Server, index_name: str) -> None:
-    made = files.new_index(INFO)["mappings"] | {"_source": {"excludes": ["secret"]}}
+    made = mapping.new_index(INFO)["mappings"] | {"_source": {"excludes": ["secret"]}}
     made["properties"] |= {"secret": {"type": "keyword"}}
     fill(server, index_name, {}, made)
     scheme = registry.scheme("minhash")

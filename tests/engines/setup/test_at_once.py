@@ -12,7 +12,7 @@ import pytest
 
 from indexer.cli import main
 from indexer.engine.client.connection import connect
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.engine.index.bulk_load import reduce_settings
 from indexer.engine.store.store import open_search_store
 from indexer.errors import UsageError
@@ -38,7 +38,7 @@ def proxy(server: Server) -> Iterator[Proxy]:
 @pytest.fixture
 def index(server: Server, index_name: str) -> str:
     """A store, with something of its owner's in _meta."""
-    body = files.new_index(store_info("landmarks"))
+    body = mapping.new_index(store_info("landmarks"))
     body["mappings"]["_meta"] |= OWNERS
     server.request("PUT", f"/{index_name}", body)
     return index_name

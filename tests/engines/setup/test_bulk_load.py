@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from indexer.cli import main
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.engine.index.bulk_load import write_index
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
@@ -31,7 +31,7 @@ def put_note(server: Server, name: str, values: dict[str, str | None]) -> None:
 @pytest.fixture
 def index(server: Server, index_name: str) -> str:
     """An index whose owner says other things in _meta too, and has set no refresh interval."""
-    body = files.new_index(store_info("landmarks"))
+    body = mapping.new_index(store_info("landmarks"))
     body["mappings"]["_meta"] |= OWN_META
     server.request("PUT", f"/{index_name}", body)
     assert settings(server, index_name) == NOT_SET
@@ -163,7 +163,7 @@ def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Ser
     ):
         pass
     if isinstance(server, OpenSearch):
-        mappings = {"_meta": {"neardup": files.meta(INFO)}, "properties": files.properties()}
+        mappings = {"_meta": {"neardup": mapping.meta(INFO)}, "properties": mapping.properties()}
         stream = f"{index_name}-ds"
         body = {"index_patterns": [stream], "data_stream": {}, "priority": 900, "template": {"mappings": mappings}}
         server.request("PUT", f"/_index_template/{index_name}", body)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.ingest.indexing import store_info
 from indexer.library.opening import open_store
 from indexer.matching.store_schemes import schemes_of_new
@@ -104,7 +104,7 @@ def test_sketches_and_clusters(server: Server, owned: str, clean: None) -> None:
 def test_mappings(server: Server, index_name: str, clean: None) -> None:
     info = store_info("landmarks", schemes_of_new())
     neardup(f"{server.url}/{index_name}-whole", "setup")
-    body = files.new_index(info)
+    body = mapping.new_index(info)
     del body["mappings"]["properties"]["neardup"]["properties"]["text_digest"]
     server.request("PUT", f"/{index_name}-part", body)
     url = f"{server.url}/{index_name}-part"

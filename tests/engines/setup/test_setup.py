@@ -13,7 +13,7 @@ import pytest
 
 from indexer.engine.client.connection import connect
 from indexer.engine.index.bodies import MAPPING_VERSION
-from indexer.engine.index.files import properties
+from indexer.engine.index.mapping import properties
 from indexer.engine.setup.provision import Provision
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.library.opening import open_store

@@ -251,9 +251,9 @@ class TestAliases:
 
 def mapping_of(name: str) -> dict[str, Any]:
     """An index template of a data stream with neardup's fields."""
-    from indexer.engine.index import files
+    from indexer.engine.index import mapping
 
-    mappings = {"_meta": {"neardup": files.meta(INFO)}, "properties": files.properties()}
+    mappings = {"_meta": {"neardup": mapping.meta(INFO)}, "properties": mapping.properties()}
     return {"index_patterns": [f"{name}-ds"], "data_stream": {}, "priority": 900, "template": {"mappings": mappings}}
 
 

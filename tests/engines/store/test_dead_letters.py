@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from indexer.cli import main
-from indexer.engine.index import files
+from indexer.engine.index import mapping
 from indexer.errors import StoreError
 from indexer.ingest.dead_letters import DeadLetters, letters_path
 from indexer.ingest.indexing import store_info
@@ -76,7 +76,7 @@ def test_what_the_mapping_refuses_comes_back_from_the_file(
     ]
     (tmp_path / "docs" / "some.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     # A field of neardup's that its owner mapped as something else: titles that are no dates are refused.
-    body = files.new_index(store_info("landmarks"))
+    body = mapping.new_index(store_info("landmarks"))
     body["mappings"]["properties"]["neardup"]["properties"]["title"] = {"type": "date"}
     server.request("PUT", f"/{index_name}", body)
     url = f"{server.url}/{index_name}"

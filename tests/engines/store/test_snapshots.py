@@ -12,8 +12,7 @@ from indexer.engine.client import snapshots
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.client.slices import Slices
-from indexer.engine.client.snapshots import Snapshot
+from indexer.engine.client.snapshots import Slices, Snapshot
 from indexer.engine.index.bodies import is_record
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
@@ -83,7 +82,7 @@ def test_what_matches_a_range_alone_is_found_on_all_pages(server: Server, index_
             with Slices(client, "numbers", {"query": query, "_source": False}, 1, 200) as pages:
                 assert len({hit["_id"] for hits in pages for hit in hits}) == COUNT
             with open_search_store(url, read_only=True) as store:
-                found = store.lookup.pages({"query": query, "_source": False}, 200, path="numbers")
+                found = snapshots.pages(store.client, "numbers", {"query": query, "_source": False}, 200)
                 assert len({hit["_id"] for hits in found for hit in hits}) == COUNT
     finally:
         client.close()
@@ -104,7 +103,7 @@ def test_documents_of_several_indices_are_all_read(server: Server, index_name: s
                 assert sorted(hit["_id"] for hits in pages for hit in hits) == written
     client.close()
     with open_search_store(f"{server.url}/{index_name}-*", read_only=True) as store:
-        read = store.lookup.pages({"query": is_record()}, 7)
+        read = store.context.pages({"query": is_record()}, 7)
         assert sorted(hit["_id"] for hits in read for hit in hits) == written
 
 
@@ -148,7 +147,7 @@ def test_one_that_nobody_reads_is_not_kept_for_ever(
 def test_the_last_page_needs_none(server: Server, index_name: str, url: str) -> None:
     with open_search_store(url, read_only=True) as store:
         store.narrow("neardup.tokens:500")
-        reading = store.lookup.pages({"query": {"ids": {"values": ["0001"]}}}, 10)
+        reading = store.context.pages({"query": {"ids": {"values": ["0001"]}}}, 10)
         assert [hit["_id"] for hit in next(reading)] == ["0001"]
         assert open_contexts(server, index_name) == 0
         assert list(reading) == []

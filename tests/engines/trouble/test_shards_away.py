@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.index.files import new_index
+from indexer.engine.index.mapping import new_index
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.model import Failure, Ref
