@@ -117,7 +117,7 @@ def main() -> None:
         environment = folder / "environment"
         venv.create(environment, with_pip=True)
         run(environment / "bin/python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
-        run(environment / "bin/python", "-c", "import indexer.engine.client.elasticsearch", cwd=folder)
+        run(environment / "bin/python", "-c", "import indexer.engine.client.engines", cwd=folder)
         require(
             run(environment / "bin/neardup", "--version", cwd=folder) == f"neardup {version}\n", "another version runs"
         )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote, urlencode
+
+import elastic_transport
+from elastic_transport.client_utils import url_to_node_config
 
 from indexer.engine.client.access import Access
 from indexer.engine.client.errors import (
@@ -24,10 +28,15 @@ from indexer.engine.client.errors import (
     given_up,
     is_broken_off,
     require_whole,
+    retry_after,
+    trouble,
 )
 from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy, Waiting
 from indexer.engine.client.urls import Target
 from indexer.errors import StoreError
+
+# The library would print each failed try; this package reports them in one sentence at the end.
+logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -37,23 +46,42 @@ BY_INDEX = {"_index": {"order": "asc", "unmapped_type": "keyword"}}
 _BRIEFLY = 10.0
 
 
-class Client(ABC):
+class _Numbers(elastic_transport.JsonSerializer):
+    def json_loads(self, data: bytes) -> Any:
+        return json.loads(data, parse_float=WrittenFloat)
+
+
+class Client:
+    """An engine at its hosts; its subclasses say where the requests of the two engines differ."""
+
     engine: str
     product: str
     # The first version with all that neardup asks for.
     oldest: tuple[int, int]
+    # The path of points in time, the member with the id of one, and what else is said to open one.
+    snapshots: str
+    snapshot_id: str
+    opening: Mapping[str, str] = {}
     # The order of the hits of a point in time, in which no two are equal; see Snapshot.page.
     hit_order: tuple[Mapping[str, Any], ...] = ({"_shard_doc": "asc"},)
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
         self.target, self.access, self.retry = target, access, retry
+        secure: dict[str, Any] = {}
+        if target.hosts[0].startswith("https:"):
+            secure = {"ssl_context": access.ssl_context(), "ssl_show_warn": False, "verify_certs": access.verify}
+        self._transport = elastic_transport.Transport(
+            [url_to_node_config(host).replace(**secure) for host in target.hosts],
+            serializers={kind.partition(";")[0]: _Numbers() for kind in (JSON, self.form(JSON), self.form(NDJSON))},
+            max_retries=0,
+            meta_header=False,
+        )
         self._answered = False
         # The changes that this client made, by the index that it made them in.
         self.written: Counter[str] = Counter()
         self._counting = threading.Lock()
         self._closed = threading.Event()
 
-    @abstractmethod
     def perform(
         self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
     ) -> Any:
@@ -61,6 +89,38 @@ class Client(ABC):
 
         Raises AnswerError, UnreachableError and CertificateError.
         """
+        headers = {"Accept": self.form(JSON)} | ({"Content-Type": self.form(content_type)} if body else {})
+        data = self._transport.serializers.dumps(body, content_type) if body else None
+        target = f"{path}?{urlencode(params, quote_via=quote)}" if params else path
+        headers |= self.signed(method, target, data)
+        try:
+            meta, answer = self._transport.perform_request(
+                method, target, body=data, headers=headers, request_timeout=timeout
+            )
+        except elastic_transport.SerializationError:
+            # The library's message holds the answer.
+            raise UnreachableError("the answer is not whole, or not JSON") from None
+        except elastic_transport.TransportError as error:
+            # The library's own errors are not chained: --debug would print what they say of what was sent.
+            explanation = " ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))
+            secure = isinstance(error, elastic_transport.TlsError)
+            raise trouble(self.access.hidden(explanation), secure=secure) from None
+        if not 200 <= meta.status < 300:
+            wait = retry_after(meta.headers.get("retry-after"))
+            raise AnswerError.from_body(meta.status, answer, wait, hidden=self.access.hidden)
+        self.require_product(meta.headers)
+        return answer
+
+    def form(self, kind: str) -> str:
+        """The media type of a request or an answer, as the engine calls it."""
+        return kind
+
+    def signed(self, method: str, target: str, body: bytes | None) -> dict[str, str]:  # noqa: ARG002
+        """The headers that prove who asks."""
+        return self.access.headers()
+
+    def require_product(self, headers: Mapping[str, str]) -> None:
+        """Raise StoreError if another product answers."""
 
     def too_old(self, version: str) -> str:
         numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
@@ -73,15 +133,15 @@ class Client(ABC):
         with self._counting:
             self.written.update(indices)
 
-    @abstractmethod
     def open_snapshot(self, name: str, keep_alive: str, preference: str = "") -> str:
         """Open a point in time over an index, alias or pattern, or the preferred shards; returns its id."""
-
-    @abstractmethod
-    def _closing(self, snapshot: str) -> tuple[str, object]: ...
+        asked: dict[str, Any] = {"keep_alive": keep_alive, "ignore_unavailable": "true", **self.opening}
+        asked |= {"preference": preference} if preference else {}
+        return str(self.request("POST", f"/{name}{self.snapshots}", **asked)[self.snapshot_id])
 
     def close(self) -> None:
         self._closed.set()
+        self._transport.close()
 
     @property
     def closed(self) -> bool:
@@ -89,7 +149,11 @@ class Client(ABC):
 
     def pause(self, seconds: float) -> None:
         """Wait before a retry. Raises StoreError if the client is closed meanwhile."""
-        if self._closed.wait(seconds):
+        self._closed.wait(seconds)
+        self.require_open()
+
+    def require_open(self) -> None:
+        if self._closed.is_set():
             raise StoreError(f"{self.target.shown}: the connection is closed")
 
     def waiting(self) -> Waiting:
@@ -115,7 +179,7 @@ class Client(ABC):
         waiting = self.waiting()
         attempt = 0
         while True:
-            self.pause(0)
+            self.require_open()
             if on_try:
                 on_try()
             try:
@@ -129,7 +193,7 @@ class Client(ABC):
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     wish = f"; it asks to wait for {asked:.0f} seconds" if asked else ""
                     raise given_up(self.target.shown, attempt + 1, f"{error}{wish}") from error
-                trouble = _trouble(error)
+                why = _trouble_of(error)
             except StoreError:
                 raise
             except Exception as error:
@@ -138,7 +202,7 @@ class Client(ABC):
                 raise StoreError(
                     f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
                 ) from None
-            waiting(wait, trouble)
+            waiting(wait, why)
             attempt += 1
 
     def found(self, path: str, **params: str) -> Any:
@@ -170,13 +234,18 @@ class Client(ABC):
     def close_snapshot(self, snapshot: str) -> None:
         """Let go of a point in time; it runs out by itself if this fails."""
         with suppress(Exception):
-            self.perform_once("DELETE", *self._closing(snapshot))
+            self.perform_once("DELETE", self.snapshots, {self.snapshot_id: snapshot})
 
     def _passing(self, error: AnswerError | UnreachableError | CertificateError) -> float | None:
         if isinstance(error, CertificateError) and not (self._answered and is_broken_off(str(error))):
             raise StoreError(explain_certificate(str(error), self.target.shown)) from error
         if not isinstance(error, AnswerError):
             return None
+        if error.kind == "media_type_header_exception":
+            raise StoreError(
+                f"{self.target.shown}: the server refuses the form of Elasticsearch 8, which neardup uses for "
+                f"versions 8 and 9: {error.reason}"
+            ) from error
         if error.status in RETRIED:
             return error.retry_after
         if error.status in (400, 404, 405, 409) and error.kind != CLOSED:
@@ -184,7 +253,7 @@ class Client(ABC):
         raise StoreError(explain_answer(error, self.target.shown, self.access)) from error
 
 
-def _trouble(error: Exception) -> str:
+def _trouble_of(error: Exception) -> str:
     return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
 
 

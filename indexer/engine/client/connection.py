@@ -10,6 +10,7 @@ from typing import Any
 
 from indexer.engine.client.access import Access, load_access
 from indexer.engine.client.base import Client
+from indexer.engine.client.engines import ElasticsearchClient, OpenSearchClient
 from indexer.engine.client.errors import (
     LEADS_AWAY,
     RETRIED,
@@ -36,7 +37,7 @@ def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None
     engine, told = target.engine or ("opensearch" if access.region else ""), None
     if not engine:
         engine, told = _recognise(target, access, retry)
-    client = _client(engine, target, access, retry)
+    client = (ElasticsearchClient if engine == "elasticsearch" else OpenSearchClient)(target, access, retry)
     if told is None:
         with suppress(Exception):
             told = client.perform_once("GET", "/")
@@ -46,16 +47,6 @@ def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None
         raise StoreError(f"{target.shown}: {wrong}; nothing was written")
     client.target = replace(target, name=resolved(client))
     return client
-
-
-def _client(engine: str, target: Target, access: Access, retry: RetryPolicy) -> Client:
-    if engine == "elasticsearch":
-        from indexer.engine.client.elasticsearch import ElasticsearchClient
-
-        return ElasticsearchClient(target, access, retry)
-    from indexer.engine.client.opensearch import OpenSearchClient
-
-    return OpenSearchClient(target, access, retry)
 
 
 def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str, Any]:

@@ -158,6 +158,7 @@ class Context:
             self.settle()
 
     def settle(self) -> None:
+        self.client.require_open()
         if self.unseen:
             # What another thread writes meanwhile has to be refreshed again.
             self.unseen = False

@@ -20,20 +20,18 @@ from indexer.errors import StoreError, UsageError
 from indexer.model.findings import Finding
 from indexer.text.counts import counted
 
-_CLIENTS = {"elasticsearch": "elasticsearch", "opensearch": "opensearch-py"}
 # What each kind of work needs beyond the one before, as mappings/README.md has it.
 _READING = ("read", "view_index_metadata")
 _WRITING = ("write", "create_index", "maintenance")
 
 
 def of_engine(client: Client) -> Iterator[Finding]:
-    package = _CLIENTS[client.engine]
     answered = _version(client)
     known = f"{client.product} {answered}" if answered else f"{client.product}, whose version this user is not told"
     if wrong := client.too_old(answered):
         yield Finding("engine", "error", *wrong.split(": "))
     else:
-        yield Finding("engine", "ok", f"{known}; client {package} {version(package)}")
+        yield Finding("engine", "ok", f"{known}; client elastic-transport {version('elastic-transport')}")
     yield _privileges(client)
 
 

@@ -183,5 +183,5 @@ def test_one_that_has_ended_is_closed_all_the_same(url: str) -> None:
     name = client.target.name
     with Snapshot(client, name) as snapshot:
         assert snapshot.search({"size": 1})["hits"]["hits"]
-        client.perform_once("DELETE", *client._closing(snapshot._id))
+        client.perform_once("DELETE", client.snapshots, {client.snapshot_id: snapshot._id})
     client.close()
