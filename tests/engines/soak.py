@@ -436,10 +436,10 @@ class Soak:
 
 
 def _hits(client: Any) -> Any:
-    from indexer.engine.client.snapshots import Slices
+    from indexer.engine.client.snapshots import Search, Slices
 
     body = {"query": {"match_all": {}}, "_source": True}
-    with Slices(client, ALIAS, body, 1, 500) as pages:
+    with Slices(client, [Search(ALIAS, body)], 500) as pages:
         for page in pages:
             yield from page
 

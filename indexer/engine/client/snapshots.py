@@ -7,10 +7,10 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from indexer.engine.client.base import BY_INDEX, Client
 from indexer.engine.client.errors import AnswerError
@@ -113,61 +113,77 @@ _FIRST_PAGE = 10
 _POLL_SECONDS = 0.1
 
 
-class Slices:
-    """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
+class Search(NamedTuple):
+    """A search to be read to its end: its path, its body without paging, the number of slices, and the shards."""
 
-    `body` is the search without paging, `preference` selects shards; at most two pages for each slice are held. A page
-    has at most `page` hits, and about PAGE_BYTES judging by the page before. Raises StoreError if the engine does not
-    answer, or the point in time is gone.
+    path: str
+    body: Mapping[str, Any]
+    slices: int = 1
+    preference: str = ""
+
+
+class Slices:
+    """An iterator of the pages of searches, one search after the other, and a context manager.
+
+    Each slice of a search is read by a thread of its own; at most two pages for each slice are held. A page has at most
+    `page` hits, and about PAGE_BYTES judging by the page before. Raises StoreError if the engine does not answer, or a
+    point in time is gone.
     """
 
-    def __init__(
-        self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int, *, preference: str = ""
-    ) -> None:
-        self._body, self._page, self._slices = body, page, slices
-        self._snapshot = Snapshot(client, path, preference)
-        self._pages: queue.Queue[Page | BaseException | None] = queue.Queue(slices)
+    def __init__(self, client: Client, searches: Iterable[Search], page: int) -> None:
+        self._client, self._searches, self._page = client, searches, page
+        self._snapshot: Snapshot | None = None
+        self._pages: queue.Queue[Page | BaseException | None] = queue.Queue()
         self._stop = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._read, args=(number,), name=f"slice-{number}", daemon=True)
-            for number in range(slices)
-        ]
+        self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
-        self._snapshot.keep()
-        for thread in self._threads:
-            thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        if kind and issubclass(kind, STOPPED):
-            # A thread that waits for an engine that hangs is left to itself; the point in time runs out.
-            return
-        for thread in self._threads:
-            thread.join()
-        self._snapshot.close()
+        # A thread that waits for an engine that hangs is left to itself; the point in time runs out.
+        if not (kind and issubclass(kind, STOPPED)):
+            self._end()
 
     def __iter__(self) -> Iterator[Page]:
-        left = self._slices
-        while left:
-            item = self._pages.get()
-            if isinstance(item, BaseException):
-                raise item
-            if item is None:
-                left -= 1
-            else:
-                yield item
+        for search in self._searches:
+            self._begin(search)
+            left = search.slices
+            while left:
+                item = self._pages.get()
+                if isinstance(item, BaseException):
+                    raise item
+                if item is None:
+                    left -= 1
+                else:
+                    yield item
+            self._end()
 
-    def _read(self, number: int) -> None:
+    def _begin(self, search: Search) -> None:
+        self._snapshot = snapshot = Snapshot(self._client, search.path, search.preference)
+        self._pages = queue.Queue(search.slices)
+        snapshot.keep()
+        for number in range(search.slices):
+            given = snapshot, search, number
+            self._threads.append(threading.Thread(target=self._read, args=given, name=f"slice-{number}", daemon=True))
+            self._threads[-1].start()
+
+    def _end(self) -> None:
+        while self._threads:
+            self._threads.pop().join()
+        if self._snapshot:
+            self._snapshot.close()
+
+    def _read(self, snapshot: Snapshot, search: Search, number: int) -> None:
         try:
             after: Sequence[Any] | None = None
             size, more = min(self._page, _FIRST_PAGE), True
-            body = self._body if self._slices == 1 else {**self._body, "slice": {"id": number, "max": self._slices}}
+            body = {**search.body, **({"slice": {"id": number, "max": search.slices}} if search.slices > 1 else {})}
             while more and not self._stop.is_set():
-                hits, more = self._snapshot.page(body, size, after)
+                hits, more = snapshot.page(body, size, after)
                 if hits:
                     self._give(hits)
                     after = hits[-1]["sort"]

@@ -22,6 +22,7 @@ from indexer.engine.client.bulk import (
     unchanged,
 )
 from indexer.engine.client.names import reading_path
+from indexer.engine.client.snapshots import Slices
 from indexer.engine.documents.fields import (
     AnnotateOptions,
     fields_of_run,
@@ -31,7 +32,7 @@ from indexer.engine.documents.fields import (
     require_unharmed,
     show,
 )
-from indexer.engine.documents.marks import Marks, PartReader, Shard, parts_to_read, read_shards, settings_of
+from indexer.engine.documents.marks import Marks, Shard, parts_to_read, read_shards, settings_of
 from indexer.engine.documents.sinks import Change, ChangeResult, Known, Sidecar, Sink, in_place
 from indexer.engine.index.bodies import OWNERS_FIELD
 from indexer.engine.index.mapping import Mappings, named, read_mappings
@@ -214,11 +215,11 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             # A page waits for its turn while its point in time is open.
             page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
             self.summary.held = self.summary.total < (1 - self.options.most_lost) * self._marks.documents
-            parts = parts_to_read(self._path, self._marks, before)
+            parts = parts_to_read(self._path, self._marks, before, body, self.options.slices)
             store = self._sink.store
             recorded = store.count() if store and self._marks.seen else 0
             with arriving(store) if store else nullcontext() as self._arrivals:
-                with PartReader(self.client, parts, body, self.options.slices, page) as pages:
+                with Slices(self.client, parts, page) as pages:
                     again = (self._again(number, fields) for number in range(ROUNDS))
                     self._run.bring(self._items(pages), *again, self._given_up())
                 there = {shard.key for shard in before or ()}

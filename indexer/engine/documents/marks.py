@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.client.snapshots import Page, Slices
+from indexer.engine.client.snapshots import Search
 from indexer.engine.store.store import SearchStore
 from indexer.errors import StoreError
 from indexer.stores.texts import TextFields
@@ -126,49 +125,18 @@ def settings_of(fields: TextFields, *described: object) -> str:
     return hashlib.sha256(repr((fields, *described)).encode()).hexdigest()[:32]
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadPart:
-    """A part of an index to be read: the path of the search, the query, and the shards to ask."""
-
-    path: str
-    query: Mapping[str, Any]
-    preference: str = ""
-
-
-def parts_to_read(path: str, marks: Marks, shards: Sequence[Shard] | None) -> list[UnreadPart]:
+def parts_to_read(
+    path: str, marks: Marks, shards: Sequence[Shard] | None, body: Mapping[str, Any], slices: int
+) -> list[Search]:
+    """The searches for what was not looked at yet."""
     if shards is None or not any(shard.key in marks.seen for shard in shards):
-        return [UnreadPart(path, {"match_all": {}})]
+        return [Search(path, {**body, "query": {"match_all": {}}}, slices)]
     parts = []
     for shard in shards:
         seen = marks.seen.get(shard.key, -1)
         if shard.latest > seen:
             query = {"range": {"_seq_no": {"gt": seen}}}
-            parts.append(UnreadPart(path_of(shard.index)[1:], query, f"_shards:{shard.number}"))
+            parts.append(
+                Search(path_of(shard.index)[1:], {**body, "query": query}, preference=f"_shards:{shard.number}")
+            )
     return parts
-
-
-class PartReader:
-    def __init__(
-        self, client: Client, parts: Sequence[UnreadPart], body: Mapping[str, Any], slices: int, page: int
-    ) -> None:
-        self._client, self._parts, self._body, self._slices, self._page = client, parts, body, slices, page
-        self._open: Slices | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._open:
-            self._open.__exit__(kind, error, trace)
-
-    def __iter__(self) -> Iterator[Page]:
-        for part in self._parts:
-            body = {**self._body, "query": part.query}
-            slices = 1 if part.preference else self._slices
-            self._open = Slices(self._client, part.path, body, slices, self._page, preference=part.preference)
-            self._open.__enter__()
-            yield from self._open
-            self._open.__exit__(None, None, None)
-            self._open = None

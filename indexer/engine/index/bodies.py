@@ -13,10 +13,10 @@ from indexer.engine.client.base import InexactRecordError, encoded
 from indexer.engine.index.sketches import (
     BESIDE,
     FEATURES,
+    KEYS,
     PAYLOAD,
     KeyFields,
     has_doc_values,
-    replacing_fields,
     sketch_fields,
     sketch_of,
 )
@@ -169,7 +169,9 @@ class Bodies:
 
     def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", *ANNOTATIONS, self.scheme, *self.schemes])
-        own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
+        own = {
+            name: dict.fromkeys((PAYLOAD, FEATURES, BESIDE, KEYS)) | body[name] for name in self.schemes if name in body
+        }
         fields = empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
         fields["version"] = dict(_OWN_LATEST)
         times = (source.get(name) or "" for source in (body, before) for name in ("first_indexed_at", "indexed_at"))
@@ -233,12 +235,7 @@ class Bodies:
         sourced = [name for name in schemes if name in self._sourced]
         return (
             [self.payload(name) for name in sourced]
-            + [
-                f"{ROOT}.{name}.{field}"
-                for name in sourced
-                if (keys := self.key_fields[name]).holder
-                for field in (*keys.names(), BESIDE)
-            ]
+            + [f"{ROOT}.{name}.{field}" for name in sourced if self.key_fields[name].holder for field in (KEYS, BESIDE)]
             + [TEXT_DIGEST] * bool(self.holders(sourced))
         )
 

@@ -1,14 +1,12 @@
 """The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `key_terms`.
 
-`key_terms` is a text of the packed keys, each in base64 digits and a term. A scheme of a few tables has a field for
-each table: `t00`, `t01` and so on. If the payload is only the keys, as for passages, they stand for it, without
-`sketch`.
+`key_terms` is a text of the packed keys, each in base64 digits and a term. If the payload is only the keys, as for
+passages, they stand for it, without `sketch`.
 """
 
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -30,10 +28,8 @@ BESIDE = "beside"
 _META_TEXT, _META_TEXTS = 50, 4
 _LAYOUT = "layout"
 _FEATURES = {"type": "integer", "index": False}
-_KEY = {"type": "keyword", "doc_values": False, "norms": False, "index_options": "docs"}
 _KEYS = {"type": "text", "analyzer": "whitespace", "norms": False, "index_options": "docs"}
-_OWN = re.compile(r"sketch|features|key_terms|beside|t\d{2,}")
-_FEW_TABLES = frozenset({"supershingles"})
+_OWN = frozenset({PAYLOAD, FEATURES, KEYS, BESIDE})
 _DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", dtype=np.uint8)
 _NUMBERS = np.zeros(256, dtype=np.int64)
 _NUMBERS[_DIGITS] = np.arange(64)
@@ -41,37 +37,18 @@ _NUMBERS[_DIGITS] = np.arange(64)
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """The fields of a scheme's keys: one for all of them, or `separate` ones, one for each table.
-
-    `holder` is the scheme if its payloads are made of the keys, else None.
-    """
+    """The field of a scheme's keys; `holder` is the scheme if its payloads are made of the keys, else None."""
 
     layout: KeyLayout
-    separate: bool
     holder: type[Scheme] | None = None
 
     @classmethod
     def of(cls, scheme: SchemeInfo) -> Self:
         made = known_class(scheme.name)
         holds = made is not None and made.payloads_of(Ragged.of_integers([[]])) is not None
-        return cls(scheme.layout, scheme.name in _FEW_TABLES, made if holds else None)
-
-    def names(self) -> list[str]:
-        layout = self.layout
-        return [layout.field(table) for table in range(layout.tables)] if self.separate else [KEYS]
-
-    def mapped(self) -> dict[str, dict[str, Any]]:
-        return {name: dict(_KEY if self.separate else _KEYS) for name in self.names()}
-
-    def written(self, keys: Iterable[int]) -> dict[str, Any]:
-        if not self.separate:
-            return {KEYS: self._digits(keys)}
-        terms = self.layout.terms(dict.fromkeys(keys))
-        return {field: listed[0] if len(listed) == 1 else listed for field, listed in terms.items()}
+        return cls(scheme.layout, made if holds else None)
 
     def read(self, fields: Mapping[str, Any]) -> npt.NDArray[np.int64]:
-        if self.separate:
-            return np.array(self.layout.packed(fields), dtype=np.int64)
         width = self._width()
         if not (digits := fields.get(KEYS)):
             return np.zeros(0, dtype=np.int64)
@@ -79,13 +56,10 @@ class KeyFields:
         return _NUMBERS[rows[:, :width]] @ (np.int64(1) << np.arange(6 * width - 6, -1, -6))
 
     def asked(self, keys: Iterable[int]) -> list[tuple[str, list[str]]]:
-        wanted = dict.fromkeys(keys)
-        if self.separate:
-            return list(self.layout.terms(wanted).items())
         tables: dict[int, list[int]] = {}
-        for key in wanted:
+        for key in dict.fromkeys(keys):
             tables.setdefault(key >> self.layout.bits, []).append(key)
-        return [(KEYS, self._digits(some).split()) for some in tables.values()]
+        return [(KEYS, self.written(some).split()) for some in tables.values()]
 
     def payload(self, fields: Mapping[str, Any]) -> bytes:
         if written := fields.get(PAYLOAD):
@@ -99,7 +73,7 @@ class KeyFields:
         made = self.holder.payloads_of(Ragged.of_matrix(keys.reshape(1, -1))) if self.holder else None
         return made.bytes_of(0) if made else b""
 
-    def _digits(self, keys: Iterable[int]) -> str:
+    def written(self, keys: Iterable[int]) -> str:
         numbers, width = np.array(list(dict.fromkeys(keys)), dtype=np.int64), self._width()
         rows = np.full((numbers.size, width + 1), ord(" "), dtype=np.uint8)
         for place in range(width):
@@ -123,7 +97,7 @@ def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[st
     fields: dict[str, Any] = {
         FEATURES: dict(_FEATURES),
         PAYLOAD: {"type": "binary", "doc_values": doc_values and keys.holder is None},
-        **keys.mapped(),
+        KEYS: dict(_KEYS),
         **({BESIDE: dict(_FEATURES)} if keys.holder else {}),
     }
     most = _META_TEXT * _META_TEXTS * len(fields)
@@ -157,7 +131,7 @@ def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
 
 def is_scheme(field: Mapping[str, Any]) -> bool:
     names = field.get("properties", {})
-    return bool(names) and all(_OWN.fullmatch(name) for name in names)
+    return bool(names) and names.keys() <= _OWN
 
 
 def has_doc_values(fields: Mapping[str, Any]) -> bool:
@@ -168,11 +142,7 @@ def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
     fields: dict[str, Any] = {FEATURES: sketch.features}
     if sketch.payload and not keys.holds(sketch):
         fields[PAYLOAD] = base64.b64encode(sketch.payload).decode("ascii")
-    return fields | (keys.written(sketch.keys) if sketch.keys else {})
-
-
-def replacing_fields(fields: Mapping[str, Any], keys: KeyFields) -> dict[str, Any]:
-    return dict.fromkeys([PAYLOAD, FEATURES, BESIDE, *keys.names()]) | dict(fields)
+    return fields | ({KEYS: keys.written(sketch.keys)} if sketch.keys else {})
 
 
 def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) -> Sketch | None:

@@ -10,7 +10,7 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, rounds
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
-from indexer.engine.client.snapshots import Slices
+from indexer.engine.client.snapshots import Search, Slices
 from indexer.engine.index.bodies import ROOT, is_record, own_part
 from indexer.engine.index.mapping import IndexMapping, read_mappings
 from indexer.engine.index.stripping import Stripper, foreign_names, is_own, is_owners_field, lost, telling_source
@@ -88,7 +88,7 @@ class Stripping:
         ours = {"bool": {"should": [is_record(), {"exists": {"field": f"{ROOT}.pending"}}]}}
         body = {"query": ours, "_source": telling_source(self._names), "seq_no_primary_term": True}
         self._refused = changed = 0
-        with Slices(self._client, self._path.removeprefix("/"), body, 1, BATCH_RECORDS) as pages:
+        with Slices(self._client, [Search(self._path.removeprefix("/"), body)], BATCH_RECORDS) as pages:
             for hits in pages:
                 changed += self._page([hit for hit in hits if own_part(hit.get("_source")) is not None])
         self._client.request("POST", f"{self._path}/_refresh")
@@ -177,6 +177,6 @@ def require_open(client: Client, name: str) -> None:
 def _hits(client: Client, index: str, source: Mapping[str, Any]) -> Generator[dict[str, Any]]:
     require_open(client, index)
     body = {"query": {"match_all": {}}, "_source": source}
-    with Slices(client, path_of(index).removeprefix("/"), body, _SLICES, _PAGE) as pages:
+    with Slices(client, [Search(path_of(index).removeprefix("/"), body, _SLICES)], _PAGE) as pages:
         for page in pages:
             yield from page

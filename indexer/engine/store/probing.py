@@ -74,10 +74,10 @@ class ProbePart(StorePart):
         check: Check | None = None,
         include_short: bool = False,
     ) -> Iterator[Found]:
-        asked = self._asked(probes, schemes, include_short, check)
-        concerned = [*schemes, *(one.scheme for one in probes)]
+        names = tuple(dict.fromkeys(schemes))
+        concerned = [*names, *(one.scheme for one in probes)]
         try:
-            answers, lacking = self._search([self._body(asked)] if asked else [], concerned)
+            [found] = self._apart([probes], names, concerned, include_short, check)
         except AnswerError as error:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
                 context = self.context
@@ -86,10 +86,7 @@ class ProbePart(StorePart):
                     f"not run Painless scripts ({error.reason}); leave out --verify-in-engine, the answer is the same"
                 ) from error
             raise
-        if asked is None:
-            yield self._found([], tuple(dict.fromkeys(schemes)), lacking)
-        else:
-            yield from self._answered(answers[0], asked, lacking)
+        yield from found
 
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
@@ -148,8 +145,9 @@ class ProbePart(StorePart):
         schemes: Sequence[str],
         concerned: Sequence[str],
         include_short: bool,
+        check: Check | None = None,
     ) -> Iterator[Iterable[Found]]:
-        asked = [self._asked(probes, schemes, include_short) for probes in questions]
+        asked = [self._asked(probes, schemes, include_short, check) for probes in questions]
         bodies = [self._body(one) for one in asked if one]
         results, lacking = self._search(bodies, concerned)
         answers = iter(results)
@@ -185,7 +183,7 @@ class ProbePart(StorePart):
         return answers
 
     def _asked(
-        self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
+        self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None
     ) -> _ProbeSearch | None:
         self._ready((*schemes, *(probe.scheme for probe in probes)))
         context = self.context

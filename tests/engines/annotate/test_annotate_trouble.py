@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from indexer.engine.client.connection import connect
-from indexer.engine.client.snapshots import PAGE_BYTES, Slices
+from indexer.engine.client.snapshots import PAGE_BYTES, Search, Slices
 from tests.cli.written import prose
 from tests.engines.annotated import annotate, fill, found_by_keys, owners, run, sources, write
 from tests.engines.servers import Server
@@ -110,7 +110,7 @@ def test_large_documents_are_read_a_few_at_a_time(server: Server, index_name: st
     loosely(server, index_name, bodies)
     client = connect(f"{server.url}/{index_name}")
     body = {"query": {"match_all": {}}, "_source": ["body"]}
-    with Slices(client, index_name, body, 1, 250) as pages:
+    with Slices(client, [Search(index_name, body)], 250) as pages:
         read = [[(hit["_id"], len(hit["_source"]["body"])) for hit in page] for page in pages]
     client.close()
     assert sorted(name for page in read for name, _ in page) == sorted(bodies)

@@ -12,7 +12,7 @@ from indexer.engine.client import snapshots
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.client.snapshots import Slices, Snapshot
+from indexer.engine.client.snapshots import Search, Slices, Snapshot
 from indexer.engine.index.bodies import is_record
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
@@ -62,7 +62,7 @@ def test_a_slow_reader_finds_the_next_page(server: Server, index_name: str, url:
 def test_slices_that_are_read_slowly(server: Server, index_name: str, url: str) -> None:
     client = connect(url)
     found = []
-    with Slices(client, index_name, {"query": is_record(), "_source": False}, 2, 200) as pages:
+    with Slices(client, [Search(index_name, {"query": is_record(), "_source": False}, 2)], 200) as pages:
         for number, hits in enumerate(pages):
             if number == 2:
                 time.sleep(SLOW)
@@ -79,7 +79,7 @@ def test_what_matches_a_range_alone_is_found_on_all_pages(server: Server, index_
     client = connect(url)
     try:
         for query in ({"range": {"number": {"gte": 0}}}, {"query_string": {"query": "number:[0 TO *]"}}):
-            with Slices(client, "numbers", {"query": query, "_source": False}, 1, 200) as pages:
+            with Slices(client, [Search("numbers", {"query": query, "_source": False}, 1)], 200) as pages:
                 assert len({hit["_id"] for hits in pages for hit in hits}) == COUNT
             with open_search_store(url, read_only=True) as store:
                 found = snapshots.pages(store.client, "numbers", {"query": query, "_source": False}, 200)
@@ -99,7 +99,7 @@ def test_documents_of_several_indices_are_all_read(server: Server, index_name: s
     client = connect(f"{server.url}/{index_name}-*")
     for size in (7, 20):
         for slices in (1, 2):
-            with Slices(client, f"{index_name}-*", {"query": is_record()}, slices, size) as pages:
+            with Slices(client, [Search(f"{index_name}-*", {"query": is_record()}, slices)], size) as pages:
                 assert sorted(hit["_id"] for hits in pages for hit in hits) == written
     client.close()
     with open_search_store(f"{server.url}/{index_name}-*", read_only=True) as store:
@@ -116,7 +116,7 @@ def test_documents_of_several_shards_that_are_equal_in_order_are_all_read_once(s
     client = connect(f"{server.url}/{index_name}")
     client.hit_order = snapshots._TIED_ORDER
     for slices, size in ((1, 2), (1, 7), (3, 5)):
-        with Slices(client, index_name, {"query": {"match_all": {}}}, slices, size) as pages:
+        with Slices(client, [Search(index_name, {"query": {"match_all": {}}}, slices)], size) as pages:
             assert sorted(hit["_id"] for hits in pages for hit in hits) == names
     client.close()
 
