@@ -30,7 +30,6 @@ Act = Literal["move", "hard", "symbolic"]
 _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 _HERE, _NO_REPLACE = -100, 1
 _NOT_KNOWN = (errno.ENOSYS, errno.EINVAL)
-_OTHER_DISK = " (a hard link can't lead to another file system)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,8 @@ def checked_bytes(path: str) -> tuple[bytes, os.stat_result]:
     try:
         if os.path.realpath(path) != path:
             raise FileActError("a symbolic link leads to it, and none is followed")
-        with open(path, "rb", opener=_opened_itself) as file:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise FileActError("it is no regular file")
@@ -74,10 +74,6 @@ def checked_bytes(path: str) -> tuple[bytes, os.stat_result]:
         # A program may have said of its document that it came from a path that no file can have.
         why = error.strerror if isinstance(error, OSError) else error
         raise FileActError(f"it can't be read: {why}") from None
-
-
-def _opened_itself(path: str, _flags: int) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
 def _is_open_elsewhere(file: IO[bytes]) -> bool:

@@ -354,7 +354,7 @@ def destination(
         if not store_file(name):
             from indexer.engine.client.connection import connect
             from indexer.engine.client.names import reading_path
-            from indexer.engine.documents.owned_index import CompletedIndex, OwnedIndex
+            from indexer.engine.documents.owned_index import OwnedIndex
             from indexer.engine.index.mapping import read_mappings
 
             client = connect(name)
@@ -363,9 +363,14 @@ def destination(
             indices, scattered = frozenset(mappings), list(mappings) not in ([], [client.target.name])
             if not all(mapping.seems_made for mapping in mappings.values()):
                 owned = OwnedIndex(
-                    client, info, dry_run=dry_run, refresh=refresh, allow_version_change=allow_version_change
+                    client,
+                    info,
+                    dry_run=dry_run,
+                    refresh=refresh,
+                    allow_version_change=allow_version_change,
+                    create_missing=create_missing,
                 )
-                yield Opened(CompletedIndex(owned) if create_missing else owned, indices, scattered, True)
+                yield Opened(owned, indices, scattered, True)
                 return
         stored = _stored(name, info, create=create, dry_run=dry_run, refresh=refresh)
         yield Opened(stack.enter_context(stored), indices, scattered)

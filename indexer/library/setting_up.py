@@ -17,9 +17,8 @@ from indexer.engine.index.mapping import read_mappings
 from indexer.engine.index.side_index import clusters_index, copied_index, failures_index, notes_by_index, notes_index
 from indexer.engine.index.source_fields import date_fields
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
-from indexer.engine.setup.pipelines import Pipelines
+from indexer.engine.setup.pipelines import Pipelines, SearchTemplates
 from indexer.engine.setup.provision import Provision, SetupStep
-from indexer.engine.setup.search_templates import SearchTemplates
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.library.engine_options import NewIndex, PipelineOptions

@@ -19,7 +19,7 @@ import numpy as np
 from indexer.engine.client.base import NDJSON, Client
 from indexer.engine.client.connection import connect
 from indexer.engine.index.bodies import ROOT
-from indexer.engine.setup.pipelines import KINDS, Pipelines
+from indexer.engine.setup.pipelines import PIPELINES, Pipelines
 from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import store_info
 from indexer.schemes import registry, simhash
@@ -97,7 +97,7 @@ def measure(bench: Bench, script: str, length: int, characters: int) -> None:
     plain: list[dict[str, Any]] = [{"body": text} for text in texts(script, length, max(10, characters // length))]
     hashed = [document | {ROOT: {simhash.SCHEME: {"hash": _hash(document["body"])}}} for document in plain]
     rates = []
-    for documents, kind in ((plain, ""), (hashed, KINDS[0]), (plain, KINDS[1])):
+    for documents, kind in ((plain, ""), (hashed, PIPELINES[0]), (plain, PIPELINES[1])):
         pipeline = f"neardup-{kind}-{bench.name}" if kind else ""
         bench.seconds(documents, pipeline)
         rates.append(len(documents) / bench.seconds(documents, pipeline))

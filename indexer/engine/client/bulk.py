@@ -236,10 +236,11 @@ def multi_get(
         hits = client.request("POST", f"{path}/_mget", body, deadline=deadline, **params)["docs"]
         for place, answer in zip(left, hits, strict=True):
             answers[place] = answer
-        left = [place for place in left if _is_unread(answers[place])]
+        errors = {place: error_of(error) for place in left if (error := answers[place].get("error"))}
+        left = [place for place, (kind, _) in errors.items() if kind not in _NOT_THERE]
         wait = client.retry.wait(attempt, None)
         for place in left:
-            kind, reason = error_of(answers[place]["error"])
+            kind, reason = errors[place]
             if kind in _LASTING or time.monotonic() + wait > deadline:
                 named = f"{answers[place].get('_index')}/{answers[place].get('_id')}"
                 raise StoreError(f"{client.target.shown}: {named} can't be read: {kind}: {reason}")
@@ -247,10 +248,6 @@ def multi_get(
             waiting(wait, f"documents can't be read now ({kind}: {reason})")
         attempt += 1
     return answers
-
-
-def _is_unread(answer: Mapping[str, Any]) -> bool:
-    return "error" in answer and error_of(answer["error"])[0] not in _NOT_THERE
 
 
 def item_at(place: Ref) -> dict[str, Any]:

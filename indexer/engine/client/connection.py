@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,17 +12,13 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.engines import ElasticsearchClient, OpenSearchClient
 from indexer.engine.client.errors import (
     LEADS_AWAY,
-    RETRIED,
     AnswerError,
-    CertificateError,
     UnknownHostError,
-    UnreachableError,
     explain_answer,
-    explain_certificate,
 )
 from indexer.engine.client.names import resolved
-from indexer.engine.client.plain_http import Response, ask
-from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy, Waiting
+from indexer.engine.client.plain_http import Response, ask, patiently
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import Target, parse_url
 from indexer.errors import StoreError
 
@@ -50,38 +45,26 @@ def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None
 
 
 def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str, Any]:
-    start = time.monotonic()
-    waiting = Waiting(target.shown, time.sleep)
-    attempt = 0
-    while True:
-        host = target.hosts[attempt % len(target.hosts)]
+    def asked(attempt: int) -> Response:
         try:
-            answer = ask(host + "/", access, retry.timeout)
-        except CertificateError as error:
-            raise StoreError(explain_certificate(str(error), target.shown)) from error
-        except UnreachableError as error:
-            if isinstance(error, UnknownHostError) and len(target.hosts) == 1:
-                raise StoreError(f"{target.shown}: unknown host name ({error})") from error
-            trouble, limit = str(error), min(retry.limit, FIRST_CONTACT)
-        else:
-            if engine := _engine_of(answer):
-                return engine, _json(answer)
-            if answer.status == 401:
-                raise StoreError(explain_answer(AnswerError(401, "", ""), target.shown, access))
-            if answer.leads_away:
-                named = f" {answer.where}".rstrip()
-                raise StoreError(f"{target.shown}: {LEADS_AWAY.format(status=f'{answer.status}{named}')}")
-            if answer.status not in RETRIED:
-                raise StoreError(
-                    f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {answer.status}); if "
-                    "one does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
-                )
-            trouble, limit = f"status {answer.status}", retry.limit
-        wait = retry.wait(attempt, None)
-        if time.monotonic() + wait > start + limit:
-            raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
-        waiting(wait, f"no usable answer ({trouble})")
-        attempt += 1
+            return ask(target.hosts[attempt % len(target.hosts)] + "/", access, retry.timeout)
+        except UnknownHostError as error:
+            if len(target.hosts) > 1:
+                raise
+            raise StoreError(f"{target.shown}: unknown host name ({error})") from error
+
+    answer = patiently(asked, target.shown, retry, _engine_of)
+    if engine := _engine_of(answer):
+        return engine, _json(answer)
+    if answer.status == 401:
+        raise StoreError(explain_answer(AnswerError(401, "", ""), target.shown, access))
+    if answer.leads_away:
+        named = f" {answer.where}".rstrip()
+        raise StoreError(f"{target.shown}: {LEADS_AWAY.format(status=f'{answer.status}{named}')}")
+    raise StoreError(
+        f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {answer.status}); if "
+        "one does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
+    )
 
 
 def _json(answer: Response) -> Any:

@@ -6,14 +6,24 @@ import http.client
 import re
 import socket
 import ssl
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.errors import CertificateError, UnknownHostError, UnreachableError, trouble
+from indexer.engine.client.errors import (
+    RETRIED,
+    CertificateError,
+    UnknownHostError,
+    UnreachableError,
+    explain_certificate,
+    trouble,
+)
+from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy, Waiting
+from indexer.errors import StoreError
 from indexer.text.hiding import shown_name
 
 _MOST_ANSWER = 16 << 20
@@ -86,3 +96,26 @@ def _trouble(reason: object, access: Access) -> CertificateError | UnreachableEr
 
 def _lower(headers: Any) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
+
+
+def patiently(
+    ask: Callable[[int], Response], shown: str, retry: RetryPolicy, is_answer: Callable[[Response], object]
+) -> Response:
+    """The first answer of an attempt that is one, or says of no passing trouble. Raises StoreError."""
+    start, waiting, attempt = time.monotonic(), Waiting(shown, time.sleep), 0
+    while True:
+        try:
+            answer = ask(attempt)
+        except CertificateError as error:
+            raise StoreError(explain_certificate(str(error), shown)) from error
+        except UnreachableError as error:
+            why, limit = str(error), min(retry.limit, FIRST_CONTACT)
+        else:
+            if is_answer(answer) or answer.status not in RETRIED:
+                return answer
+            why, limit = f"status {answer.status}", retry.limit
+        wait = retry.wait(attempt, None)
+        if time.monotonic() + wait > start + limit:
+            raise StoreError(f"{shown}: no answer after {attempt + 1} tries: {why}; is the URL right?")
+        waiting(wait, f"no usable answer ({why})")
+        attempt += 1

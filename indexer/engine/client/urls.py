@@ -48,7 +48,8 @@ def parse_url(url: str) -> Target:
     name = parts.pop()
     if not name or not all(map(is_host, places.split(","))):
         raise UsageError(f"{shown}: name a host and an index, as in https://host:9200/INDEX")
-    _check_name(name, shown)
+    if name != name.lower() or re.search(r'[\\/"<>| #:]', name) or name[0] in "_-+":
+        raise UsageError(f'{shown}: {name!r} is not a valid index name: use lower case, no spaces or \\ / " < > | # :')
     prefix = "/" + "/".join(parts) if parts else ""
     port = ":443" if scheme.lower() == "https" else ":80"
     hosts = tuple(
@@ -66,8 +67,3 @@ def is_host(place: str) -> bool:
     except ValueError:
         return False
     return bool(matched and int(matched[1] or 0) < 1 << 16)
-
-
-def _check_name(name: str, shown: str) -> None:
-    if name != name.lower() or re.search(r'[\\/"<>| #:]', name) or name[0] in "_-+":
-        raise UsageError(f'{shown}: {name!r} is not a valid index name: use lower case, no spaces or \\ / " < > | # :')

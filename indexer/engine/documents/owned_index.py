@@ -17,7 +17,6 @@ from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
 from indexer.stores import StoreInfo
-from indexer.stores.base import Store
 from indexer.stores.loading import Landed, LoadedStore
 
 # More places than that no id has.
@@ -28,14 +27,22 @@ class OwnedIndex:
     """An index, alias or data stream of an owner's; its documents are given records and stay otherwise unchanged.
 
     Raises StoreError if there is none, or a change would harm its documents, and IncompatibleStoreError if its
-    fingerprints have another form than `info`. Without `dry_run` neardup's fields are put into the mapping first. The
-    client stays open.
+    fingerprints have another form than `info`. Without `dry_run` neardup's fields are put into the mapping first. With
+    `create_missing` records without a document become documents. The client stays open.
     """
 
     def __init__(
-        self, client: Client, info: StoreInfo, *, dry_run: bool, refresh: Refresh, allow_version_change: bool
+        self,
+        client: Client,
+        info: StoreInfo,
+        *,
+        dry_run: bool,
+        refresh: Refresh,
+        allow_version_change: bool,
+        create_missing: bool,
     ) -> None:
         self._client, self._dry_run, self._any_version = client, dry_run, allow_version_change
+        self._create_missing = create_missing
         self.shown, self._path = client.target.shown, reading_path(client.target.name)
         mappings = mappings_of(client, self._path)
         self.indices = frozenset(mappings)
@@ -53,7 +60,11 @@ class OwnedIndex:
         return self._sink.store
 
     def put(self, records: Sequence[Record]) -> list[Landed]:
-        return list(in_flight(self._put, chunks(records, BATCH_RECORDS), lambda record: record.ref.id))
+        landed = list(in_flight(self._put, chunks(records, BATCH_RECORDS), lambda record: record.ref.id))
+        if not self._create_missing:
+            return landed
+        made = iter(LoadedStore(self.store).put([one.record for one in landed if one.status == "missing"]))
+        return [next(made) if one.status == "missing" else one for one in landed]
 
     def finish(self) -> None:
         self._sink.finish()
@@ -143,20 +154,3 @@ class OwnedIndex:
 def is_known(known: Known, record: Record) -> bool:
     same = (known.digest, unpacked_digest(known.own.get("text_digest") or ""), known.source, known.title)
     return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
-
-
-class CompletedIndex:
-    def __init__(self, owned: OwnedIndex) -> None:
-        self._owned = owned
-
-    @property
-    def store(self) -> Store | None:
-        return self._owned.store
-
-    def put(self, records: Sequence[Record]) -> list[Landed]:
-        landed = self._owned.put(records)
-        made = iter(LoadedStore(self.store).put([one.record for one in landed if one.status == "missing"]))
-        return [next(made) if one.status == "missing" else one for one in landed]
-
-    def finish(self) -> None:
-        self._owned.finish()

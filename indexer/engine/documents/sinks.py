@@ -95,6 +95,8 @@ class ChangeResult:
 class Sink(ABC):
     """The destination of records; write() is called by several threads at once, everything else by one."""
 
+    # The index with the fingerprints; none in a dry run that would make it.
+    store: SearchStore | None = None
     fields: Sequence[str] = ()
     schemes: Sequence[Scheme] = ()
     # The names of the schemes of an index beside that was there before.
@@ -106,14 +108,12 @@ class Sink(ABC):
         """The identity of an index beside; a later one of the same name has another."""
         return ""
 
-    @property
-    @abstractmethod
-    def store(self) -> SearchStore | None:
-        """The index with the fingerprints as a store; None in a dry run that would make it."""
-
-    @abstractmethod
     def use(self, specifications: Sequence[str]) -> None:
         """Keep sketches by these schemes, and by existing ones; a dry run only remembers them."""
+        if self.store:
+            self.schemes = wanted_schemes(self.store, specifications)
+            for scheme in self.schemes if not self.store.context.read_only else ():
+                self.store.add_scheme(scheme.info)
 
     @abstractmethod
     def ref(self, place: Ref) -> Ref:
@@ -129,8 +129,9 @@ class Sink(ABC):
     @abstractmethod
     def write(self, batch: list[Change]) -> list[ChangeResult]: ...
 
-    @abstractmethod
-    def put_failures(self, failures: Sequence[Failure]) -> None: ...
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        if self.store:
+            self.store.put_failures(failures)
 
     @abstractmethod
     def finish(self, *, whole: bool = True) -> None:
@@ -176,19 +177,15 @@ class InPlace(Sink):
     """Partial updates of the part under `neardup`, each conditional on the document being as read."""
 
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
-        self._client, self._bodies, self._single, self._store = client, bodies, single, store
+        self._client, self._bodies, self._single, self.store = client, bodies, single, store
         self._wanted = [scheme.name for scheme in bodies.info.schemes]
         # All of it: whether it is neardup's at all is seen anew in every document.
         self.fields = [ROOT]
 
-    @property
-    def store(self) -> SearchStore | None:
-        return self._store
-
     def use(self, specifications: Sequence[str]) -> None:
-        if self._store:
-            self.schemes = _added(self._store, specifications)
-            self._bodies = self._store.context.bodies
+        super().use(specifications)
+        if self.store:
+            self._bodies = self.store.context.bodies
         names = [scheme.family for scheme in self.schemes] or [
             split(specification)[0] for specification in specifications
         ]
@@ -228,21 +225,21 @@ class InPlace(Sink):
                 longs.append(bool(long))
             except InexactRecordError as error:
                 refused[number] = ChangeResult(_REFUSED, str(error))
-        if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
-            self._store.context.require_mapped(anew=True)
-        if self._store:
-            self._store.context.beside.put(beside)
+        if self.store and not {action.index for action in actions} <= self.store.context.mappings.keys():
+            self.store.context.require_mapped(anew=True)
+        if self.store:
+            self.store.context.beside.put(beside)
         outcomes = send(self._client, actions) if actions else []
         sent = (ChangeResult(one.status, one.reason, long) for one, long in zip(outcomes, longs, strict=True))
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
-        if self._store:
-            self._store.context.unseen = True
+        if self.store:
+            self.store.context.unseen = True
             stored = [change.record.ref for change, result in zip(batch, results, strict=True) if result.is_done]
-            forget_failures(self._store.context.failures, stored)
+            forget_failures(self.store.context.failures, stored)
             done = [change for change, result in zip(batch, results, strict=True) if result.is_done]
-            self._store.context.beside.forget((change.place for change in done), beside)
-            if self._store.refresh == "true":
-                self._store.context.show()
+            self.store.context.beside.forget((change.place for change in done), beside)
+            if self.store.refresh == "true":
+                self.store.context.show()
         return results
 
     def _fields(self, change: Change) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
@@ -253,17 +250,13 @@ class InPlace(Sink):
             return fields, beside
         return self._bodies.replacing(fields, change.known.own), beside
 
-    def put_failures(self, failures: Sequence[Failure]) -> None:
-        if self._store:
-            self._store.put_failures(failures)
-
     def finish(self, *, whole: bool = True) -> None:
-        if not self._store:
+        if not self.store:
             return
         if whole:
-            self._store.context.beside.forget_gone()
-        if self._store.refresh != "none":
-            self._store.context.settle()
+            self.store.context.beside.forget_gone()
+        if self.store.refresh != "none":
+            self.store.context.settle()
 
 
 class Sidecar(Sink):
@@ -271,7 +264,6 @@ class Sidecar(Sink):
 
     def __init__(self, client: Client, origin: Client, info: StoreInfo, *, dry_run: bool, refresh: Refresh) -> None:
         self._client, self._origin = client, origin
-        self._store: SearchStore | None = None
         if client.target.name == origin.target.name:
             raise UsageError(f"{client.target.shown}: --to names the index itself; name another one, or leave it out")
         there = self._require_apart()
@@ -281,16 +273,12 @@ class Sidecar(Sink):
                 "does not match"
             )
         if there or not dry_run:
-            self._store = with_schemes(SearchStore(client, create=info, read_only=dry_run), info)
-            self._store.refresh = refresh
-            if not self._store.created:
-                self.had = [scheme.name for scheme in self._store.info.schemes]
+            self.store = with_schemes(SearchStore(client, create=info, read_only=dry_run), info)
+            self.store.refresh = refresh
+            if not self.store.created:
+                self.had = [scheme.name for scheme in self.store.info.schemes]
         # A template may have given the new index an alias.
         self._require_apart()
-
-    @property
-    def store(self) -> SearchStore | None:
-        return self._store
 
     @property
     def identity(self) -> str:
@@ -307,12 +295,6 @@ class Sidecar(Sink):
             )
         return bool(own)
 
-    def use(self, specifications: Sequence[str]) -> None:
-        if self._store:
-            self.schemes = wanted_schemes(self._store, specifications)
-            if not self._store.context.read_only:
-                _add(self._store, self.schemes)
-
     def ref(self, place: Ref) -> Ref:
         name = f"{place.index}/{place.id}"
         if place.routing is not None:
@@ -325,43 +307,39 @@ class Sidecar(Sink):
         return f"{place.index}/{place.id}"
 
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
-        if not self._store:
+        if not self.store:
             return [Known()] * len(hits)
         refs = [self.ref(place_of(hit)) for hit in hits]
-        return [self._known(record) if record else Known() for record in self._store.get(refs)]
+        return [self._known(record) if record else Known() for record in self.store.get(refs)]
 
     def _known(self, record: Record) -> Known:
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
         return Known(True, record.source_digest, record.source, record.title, complete=complete)
 
     def write(self, batch: list[Change]) -> list[ChangeResult]:
-        assert self._store  # noqa: S101 a dry run writes nothing
+        assert self.store  # noqa: S101 a dry run writes nothing
         # An alias may have been moved or rolled over since the batch before.
         self._require_apart()
         records = [dataclasses.replace(change.record, metadata=metadata_of(change.place)) for change in batch]
         return [
             ChangeResult(_REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
-            for result in self._store.put(records)
+            for result in self.store.put(records)
         ]
 
-    def put_failures(self, failures: Sequence[Failure]) -> None:
-        if self._store:
-            self._store.put_failures(failures)
-
     def finish(self, *, whole: bool = True) -> None:
-        if not self._store or self._store.context.read_only:
+        if not self.store or self.store.context.read_only:
             return
-        self._store.context.settle()
+        self.store.context.settle()
         self._require_apart()
-        for places in self._origins(self._store) if whole else ():
+        for places in self._origins(self.store) if whole else ():
             if gone := self._gone(places):
                 # A run beside this one may bring a document and its record back: then the record is another one.
                 refs = [ref for ref, _ in gone]
-                versioned = dict(zip(refs, self._store.versioned(refs), strict=True))
+                versioned = dict(zip(refs, self.store.versioned(refs), strict=True))
                 versions = {ref: read.version for ref, _ in self._gone(gone) if (read := versioned[ref])}
-                self.removed += self._store.delete(list(versions), versions=versions)
-        if self._store.refresh != "none":
-            self._store.context.settle()
+                self.removed += self.store.delete(list(versions), versions=versions)
+        if self.store.refresh != "none":
+            self.store.context.settle()
 
     def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
         # Without a field that is asked for, the engines leave the routing out.
@@ -376,17 +354,6 @@ class Sidecar(Sink):
 
 def _given(fields: Any) -> set[str]:
     return {name for name, value in fields.items() if value is not None} if isinstance(fields, Mapping) else set()
-
-
-def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:
-    schemes = wanted_schemes(store, specifications)
-    _add(store, schemes)
-    return schemes
-
-
-def _add(store: SearchStore, schemes: Sequence[Scheme]) -> None:
-    for scheme in schemes:
-        store.add_scheme(scheme.info)
 
 
 def _is_gone(hit: Mapping[str, Any], place: Ref) -> bool:

@@ -16,6 +16,7 @@ from indexer.engine.index.sketches import (
     KEYS,
     PAYLOAD,
     KeyFields,
+    SimhashFields,
     has_doc_values,
     sketch_fields,
     sketch_of,
@@ -126,6 +127,7 @@ class Bodies:
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
         self.key_fields = {name: KeyFields.of(scheme) for name, scheme in self.schemes.items()}
+        self.keyed: dict[str, KeyFields | SimhashFields] = {SIMHASH_DOC: SimhashFields(info.layout), **self.key_fields}
         # The schemes whose payloads one of the indices has in `_source` only, be it as keys.
         self._sourced = {
             name
@@ -208,7 +210,7 @@ class Bodies:
         texts |= {name: unpacked_digest(texts[name]) for name in _DIGESTS}
         return Record(
             ref=ref,
-            short=_true(values.get(SHORT, source.get("short"))),
+            short=values.get(SHORT, source.get("short")) in (True, "true"),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
             sketches=first | self._sketches(source) if sketches else first,
@@ -367,7 +369,8 @@ def annotation_fields(ref: Ref, annotations: Mapping[str, Any], there: Mapping[s
         fields = {**empty, "relation": relation, **cluster, **_derived(ref, cluster, relation)}
         del rest["cluster"]
     version = rest.get("version")
-    is_kept = isinstance(version, Mapping) and _is_version(version)
+    kinds = {name: type(value) for name, value in version.items()} if isinstance(version, Mapping) else {}
+    is_kept = version and kinds == VERSION_FIELDS and 0 < version["ordinal"] <= _MAX_INTEGER
     version = dict(rest.pop("version")) if is_kept else dict(_OWN_LATEST)
     mark = rest.get(DUPLICATE_OF)
     # The field has no place for a mark that is longer than an id.
@@ -383,11 +386,6 @@ def _derived(ref: Ref, cluster: Mapping[str, Any], relation: str | None) -> dict
     copies = other if verdict == "could go" else ref
     work = repeated if cluster.get("repeats_rendition") else other if relation in SAME_WORK else copies
     return {"verdict": verdict, "copies_id": own_cluster_id(copies), "work_id": own_cluster_id(work)}
-
-
-def _is_version(version: Mapping[str, Any]) -> bool:
-    kinds = {name: type(value) for name, value in version.items()}
-    return kinds == VERSION_FIELDS and 0 < version["ordinal"] <= _MAX_INTEGER
 
 
 def _fits(cluster: Mapping[str, Any]) -> bool:
@@ -422,7 +420,3 @@ def check_id(name: str) -> None:
     size = len(name.encode("utf-8", "surrogatepass"))
     if not 0 < size <= MAX_ID_BYTES:
         raise InexactRecordError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")
-
-
-def _true(value: Any) -> bool:
-    return value is True or value == "true"

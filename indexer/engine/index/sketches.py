@@ -84,6 +84,19 @@ class KeyFields:
         return -(-(self.layout.end - 1).bit_length() // 6)
 
 
+@dataclass(frozen=True, slots=True)
+class SimhashFields:
+    """The fields of the keys of simhash-doc, one for each table."""
+
+    layout: KeyLayout
+
+    def read(self, fields: Mapping[str, Any]) -> npt.NDArray[np.int64]:
+        return np.array(self.layout.packed(fields), dtype=np.int64)
+
+    def asked(self, keys: Iterable[int]) -> list[tuple[str, list[str]]]:
+        return list(self.layout.terms(dict.fromkeys(keys)).items())
+
+
 def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[str, Any]:
     """The mapping of a scheme's fields: the payload is read from doc values, the keys are only searched.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.parse
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexer.engine.client.access import Access, load_access
-from indexer.engine.client.errors import RETRIED, CertificateError, UnreachableError, explain_certificate
-from indexer.engine.client.plain_http import Response, ask
-from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy
+from indexer.engine.client.plain_http import Response, ask, patiently
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import is_host
 from indexer.engine.index.bodies import INDEXED_AT
 from indexer.engine.index.mapping import mappings_directory
@@ -169,24 +167,7 @@ class Dashboards:
             raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
     def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Response:
-        start = time.monotonic()
-        attempt = 0
-        while True:
-            try:
-                answer = self._send(method, path, body, boundary)
-            except CertificateError as error:
-                raise StoreError(explain_certificate(str(error), self.shown)) from error
-            except UnreachableError as error:
-                trouble, limit = str(error), min(FIRST_CONTACT, self._retry.limit)
-            else:
-                if answer.status not in RETRIED:
-                    return answer
-                trouble, limit = f"status {answer.status}", self._retry.limit
-            wait = self._retry.wait(attempt, None)
-            if time.monotonic() + wait > start + limit:
-                raise StoreError(f"{self.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
-            time.sleep(wait)
-            attempt += 1
+        return patiently(lambda _: self._send(method, path, body, boundary), self.shown, self._retry, lambda _: False)
 
     def _send(self, method: str, path: str, body: bytes | None, boundary: str) -> Response:
         headers = {"kbn-xsrf": "true", "osd-xsrf": "true"}

@@ -1,9 +1,11 @@
-"""Ingest pipelines that make fingerprints inside the cluster."""
+"""Objects kept in an engine for an index: pipelines that make fingerprints, and searches to send by name."""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
@@ -11,7 +13,7 @@ from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import OWNERS_ROOM, ROOT
 from indexer.engine.index.mapping import OWN, TEXTS, IndexMapping, Mappings, load, meta, notes_with, read_mappings
 from indexer.engine.index.source_fields import source_paths
-from indexer.engine.setup.provision import SetupStep, put_new, seen
+from indexer.engine.setup.provision import SetupStep, put_new
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
 from indexer.ingest.digests import digest_rules
@@ -24,23 +26,59 @@ from indexer.schemes.passages import WORDS, Passages
 from indexer.stores import StoreInfo
 from indexer.stores.texts import TextFields
 
-KINDS = ("keys", "simhash")
+T = TypeVar("T")
+PIPELINES, TEMPLATES = ("keys", "simhash"), ("similar", "cluster")
 DEFAULT_FIELDS = ("body",)
 # Every pipeline of ours is described so; another of the same name is its owner's.
 _MARK = "neardup: "
 _SETTINGS = {"default": "index.default_pipeline", "final": "index.final_pipeline"}
 _UNSET = (None, "", "_none")
+# The word in the files of search templates that stands for the name of the index.
+_NAME = "INDEX"
 # The text that a pipeline has to fingerprint as the C core does.
 _TRIAL = "Bring fresh water to the boil, warm the pot, and let the tea draw for four minutes before you pour it."
 NO_INGEST = "no node of the cluster has the role ingest, so each write through a pipeline fails"
 
 
-class Pipelines:
+class _Installed(ABC, Generic[T]):
+    """Plans the set-up and the removal of objects that are kept in an engine for one index, alias or data stream."""
+
+    kinds: tuple[str, ...]
+    what: str
+    place: str
+
     def __init__(self, client: Client) -> None:
         self.client, self.name, self.shown = client, client.target.name, client.target.shown
 
     def id_of(self, kind: str) -> str:
         return f"neardup-{kind}-{self.name}"
+
+    def removal(self, *, asked: bool) -> list[SetupStep]:
+        steps = []
+        for kind in self.kinds:
+            try:
+                there = self._there(kind)
+            except StoreError:
+                if asked:
+                    raise
+                continue
+            if there is not None and self._is_own(kind, there):
+                steps.append(SetupStep(f"delete the {self.what} {self.id_of(kind)}", "DELETE", self._path(kind)))
+        return steps
+
+    def _path(self, kind: str) -> str:
+        return f"{self.place}{path_of(self.id_of(kind))}"
+
+    @abstractmethod
+    def _there(self, kind: str) -> T | None: ...
+
+    @abstractmethod
+    def _is_own(self, kind: str, there: T) -> bool: ...
+
+
+class Pipelines(_Installed[dict[str, Any]]):
+    kinds = PIPELINES
+    what, place = "pipeline", "/_ingest/pipeline"
 
     def set_up(
         self, info: StoreInfo, fields: Sequence[str] = (), *, default: str | None = None, final: str | None = None
@@ -57,7 +95,7 @@ class Pipelines:
         forms = script_forms(infos, None if all(mapping.made for mapping in mappings.values()) else OWNERS_ROOM)
         paths = self._text_paths(mappings, fields)
         steps = self._notes(mappings, infos[0], TextFields(paths))
-        bodies = {kind: pipeline(kind, infos[0], paths, forms) for kind in KINDS}
+        bodies = {kind: pipeline(kind, infos[0], paths, forms) for kind in self.kinds}
         steps += [step for kind, body in bodies.items() if (step := self._pipeline(kind, body))]
         if trouble := self._trouble(bodies):
             raise StoreError(f"{self.shown}: {trouble}; nothing was changed. Without --pipelines, run neardup annotate")
@@ -68,21 +106,18 @@ class Pipelines:
 
     def removal(self, *, asked: bool) -> list[SetupStep]:
         steps = []
-        ours = {self.id_of(kind) for kind in KINDS}
+        ours = {self.id_of(kind) for kind in self.kinds}
         for index, settings in self._settings().items():
             used = {name: None for name in _SETTINGS.values() if settings.get(name) in ours}
             if used:
                 why = f"let {index} do without neardup's pipelines"
                 steps.append(SetupStep(why, "PUT", f"{path_of(index)}/_settings", used))
-        for kind, there in seen(KINDS, self._there, asked=asked):
-            if _is_own(there):
-                steps.append(SetupStep(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
-        return steps
+        return steps + super().removal(asked=asked)
 
     def examine(self) -> tuple[list[str], str]:
-        bodies = {kind: body for kind in KINDS if (body := self._there(kind)) and _is_own(body)}
+        bodies = {kind: body for kind in self.kinds if (body := self._there(kind)) and self._is_own(kind, body)}
         names = [self.id_of(kind) for kind in bodies]
-        ours = {self.id_of(kind) for kind in KINDS}
+        ours = {self.id_of(kind) for kind in self.kinds}
         used = {settings.get(name) for settings in self._settings().values() for name in _SETTINGS.values()}
         if lacking := sorted(ours.intersection(used).difference(names)):
             return names, f"the index names {', '.join(lacking)}, which is not there, so that each write fails"
@@ -129,13 +164,13 @@ class Pipelines:
         answer = self.client.found(f"{path_of(self.name)}/_settings", flat_settings="true") or {}
         return {name: described.get("settings", {}) for name, described in sorted(answer.items())}
 
-    def _path(self, kind: str) -> str:
-        return f"/_ingest/pipeline{path_of(self.id_of(kind))}"
-
     def _there(self, kind: str) -> dict[str, Any] | None:
         answer = self.client.found(self._path(kind)) or {}
         there: dict[str, Any] | None = answer.get(self.id_of(kind))
         return there
+
+    def _is_own(self, kind: str, there: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        return str(there.get("description", "")).startswith(_MARK)
 
     def _text_paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
         known = (mapping.text_fields().get(OWN) for mapping in mappings.values())
@@ -169,7 +204,7 @@ class Pipelines:
     def _pipeline(self, kind: str, wanted: Mapping[str, Any]) -> SetupStep | None:
         there = self._there(kind)
         if there is not None:
-            if not _is_own(there):
+            if not self._is_own(kind, there):
                 raise UsageError(
                     f"{self.shown}: the engine has a pipeline {self.id_of(kind)!r} that belongs to the owner; rename it"
                 )
@@ -198,8 +233,52 @@ class Pipelines:
         return steps
 
 
-def _is_own(body: Mapping[str, Any]) -> bool:
-    return str(body.get("description", "")).startswith(_MARK)
+class SearchTemplates(_Installed[str]):
+    """Plans the set-up and the removal of the search templates of a client's index, alias or data stream.
+
+    `neardup-similar-NAME` finds the documents sharing keys with a document, `neardup-cluster-NAME` its cluster; both
+    take its `id`, and if asked for its `index` and a `size`.
+    """
+
+    kinds = TEMPLATES
+    what, place = "search template", "/_scripts"
+
+    def set_up(self) -> list[SetupStep]:
+        steps = []
+        for kind in self.kinds:
+            wanted, there = self.template(kind), self._there(kind)
+            if there is not None and not self._is_own(kind, there):
+                raise UsageError(
+                    f"{self.shown}: the engine has a stored script {self.id_of(kind)!r} that belongs to the owner; "
+                    "rename it"
+                )
+            if there is None or json.loads(there) != wanted["script"]["source"]:
+                what = f"the {self.what} {self.id_of(kind)}"
+                steps.append(put_new(what, self._path(kind), wanted, new=there is None))
+        return steps
+
+    def template(self, kind: str) -> dict[str, Any]:
+        body: dict[str, Any] = _named(load(f"search-templates/neardup-{kind}"), self.name)
+        return body
+
+    def _there(self, kind: str) -> str | None:
+        answer = self.client.found(self._path(kind))
+        return None if answer is None else str(answer.get("script", {}).get("source", ""))
+
+    def _is_own(self, kind: str, there: str) -> bool:
+        try:
+            query = json.loads(there)["query"]["bool"]
+            return bool(query["_name"] == f"neardup-{kind}")
+        except (ValueError, KeyError, TypeError):
+            return False
+
+
+def _named(part: Any, name: str) -> Any:
+    if isinstance(part, Mapping):
+        return {key: _named(value, name) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_named(value, name) for value in part]
+    return part.replace(_NAME, name) if isinstance(part, str) else part
 
 
 def pipeline(

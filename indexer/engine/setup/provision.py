@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
@@ -23,8 +23,6 @@ from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model.kinds import DOCUMENTS
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import StoreInfo
-
-T = TypeVar("T")
 
 COMPONENT = "neardup"
 _DENIED = 403
@@ -334,18 +332,6 @@ class Provision:
 def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) -> SetupStep:
     undo = SetupStep(f"delete {what} again", "DELETE", path) if new else None
     return SetupStep(f"put {what}", "PUT", path, body, undo=undo)
-
-
-def seen(kinds: Iterable[str], there: Callable[[str], T | None], *, asked: bool) -> Iterator[tuple[str, T]]:
-    for kind in kinds:
-        try:
-            found = there(kind)
-        except StoreError:
-            if asked:
-                raise
-            continue
-        if found is not None:
-            yield kind, found
 
 
 def _schemes(indices: Mappings, info: StoreInfo) -> list[SchemeInfo]:

@@ -88,7 +88,10 @@ class ExaminePart(StorePart):
             yield Finding("documents", "warning", says, "run neardup annotate")
         else:
             yield Finding("documents", "ok", "all have been fingerprinted")
-        lying = {name: self._long(name) for name in context.bodies.holders(context.bodies.schemes)}
+        lying = {
+            name: context.client.count(context.path, {"exists": {"field": f"{ROOT}.{name}.{BESIDE}"}})
+            for name in context.bodies.holders(context.bodies.schemes)
+        }
         if any(lying.values()):
             yield self._held_beside(lying)
         inside = context.client.count(context.path, {"exists": {"field": SIZE_CLASS}})
@@ -104,9 +107,6 @@ class ExaminePart(StorePart):
             yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
         else:
             yield Finding("settings", "ok", "no bulk load has left any behind")
-
-    def _long(self, scheme: str) -> int:
-        return self.client.count(self.context.path, {"exists": {"field": f"{ROOT}.{scheme}.{BESIDE}"}})
 
     def _held_beside(self, lying: Mapping[str, int]) -> Finding:
         gone = {name: count - self.context.beside.count(name) for name, count in lying.items()}

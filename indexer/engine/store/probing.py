@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +11,8 @@ import numpy as np
 
 from indexer.engine.client.base import NDJSON, encoded
 from indexer.engine.client.errors import AnswerError, require_whole
-from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, either, own_part
+from indexer.engine.index.bodies import ROOT, TOKENS, Bodies, Hit, both, either, own_part, source_of
 from indexer.engine.index.keys_beside import Holders
-from indexer.engine.index.probe_batch import ProbeBatch
 from indexer.engine.index.sketches import KEYS, unpacked_payload
 from indexer.engine.store.context import PAGE, Context, StorePart
 from indexer.errors import UsageError
@@ -224,12 +223,8 @@ class ProbePart(StorePart):
         return {"bool": {"should": list(map(_one_of, tables)), "minimum_should_match": probe.agreeing}}
 
     def _tables(self, scheme: str, keys: Iterable[int]) -> list[dict[str, list[str]]]:
-        wanted = dict.fromkeys(keys)
-        if scheme == SIMHASH_DOC:
-            tables = list(self.context.info.layout.terms(wanted).items())
-        else:
-            tables = self.context.bodies.key_fields[scheme].asked(wanted)
-        return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
+        asked = self.context.bodies.keyed[scheme].asked(keys)
+        return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in asked]
 
     def _body(self, asked: _ProbeSearch) -> dict[str, Any]:
         size = {"size": FEW, "track_total_hits": max(FEW, asked.common) + 1}
@@ -365,11 +360,8 @@ class ProbePart(StorePart):
             yield Found(list(map(self.context.ref, hits)), self._payloads(hits, names), packed)
 
     def _keys(self, hits: Sequence[Hit], scheme: str) -> Ragged:
-        bodies = self.context.bodies
         own = ((hit["_source"].get(ROOT) or {}).get(scheme) or {} for hit in hits)
-        if scheme == SIMHASH_DOC:
-            return Ragged.of_integers([bodies.layout.packed(fields) for fields in own])
-        rows = [bodies.key_fields[scheme].read(fields) for fields in own]
+        rows = [self.context.bodies.keyed[scheme].read(fields) for fields in own]
         return Ragged.joined([Ragged.of_matrix(row.reshape(1, -1)) for row in rows], np.int64)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
@@ -412,3 +404,62 @@ def _payload(value: str | bytes) -> bytes:
 def _one_of(terms: Mapping[str, list[str]]) -> dict[str, Any]:
     [(field, every)] = terms.items()
     return either([{"terms": {field: some}} for some in chunks(every, _TERMS)])
+
+
+class ProbeBatch:
+    """Some questions, each of several probes; `terms` are the terms of each field to search for.
+
+    The search finds every document with one of the keys; `answered` then gives it to the satisfied questions.
+    """
+
+    def __init__(self, bodies: Bodies, questions: Sequence[Sequence[Probe]]) -> None:
+        self._bodies = bodies
+        self._questions = questions
+        self.terms: dict[str, set[str]] = {}
+        self._holders: dict[tuple[str, int], list[int]] = {}
+        for number, probes in enumerate(questions):
+            for scheme in {probe.scheme for probe in probes}:
+                keys = {key for probe in probes if probe.scheme == scheme for key in probe.keys}
+                for key in keys:
+                    self._holders.setdefault((scheme, key), []).append(number)
+        self._schemes = sorted({scheme for scheme, _ in self._holders})
+        for scheme in self._schemes:
+            every = [key for name, key in self._holders if name == scheme]
+            for field, values in bodies.keyed[scheme].asked(every):
+                self.terms.setdefault(f"{ROOT}.{scheme}.{field}", set()).update(values)
+
+    def query(self, schemes: Collection[str] | None = None) -> list[dict[str, Any]]:
+        return [
+            {"terms": {field: sorted(terms)}}
+            for field, terms in self.terms.items()
+            if schemes is None or field.split(".")[1] in schemes
+        ]
+
+    def asking(self, payloads: Sequence[str]) -> dict[str, Any]:
+        bodies = self._bodies
+        concerned = list(dict.fromkeys([*self._schemes, *payloads]))
+        fields = bodies.record_fields(concerned)
+        # Keys are read from `_source`, where payloads may lie beside them.
+        left_out = {*fields["_source"].get("excludes", ()), *bodies.in_doc_values(concerned)}
+        left_out -= {f"{ROOT}.{name}" for name in self._schemes}
+        return fields | {"_source": source_of([ROOT], sorted(left_out))}
+
+    def answered(self, hit: Mapping[str, Any]) -> list[int] | None:
+        source, shared = hit["_source"][ROOT], dict[tuple[int, str], set[int]]()
+        for scheme in self._schemes:
+            keys: list[int] = self._bodies.keyed[scheme].read(source.get(scheme) or {}).tolist()
+            if not keys and self._bodies.payload(scheme) in hit["fields"]:
+                return None
+            for key in keys:
+                for number in self._holders.get((scheme, key), ()):
+                    shared.setdefault((number, scheme), set()).add(key)
+        numbers = dict.fromkeys(number for number, _ in shared)
+        return [number for number in numbers if self._satisfies(number, shared)]
+
+    def _satisfies(self, number: int, shared: Mapping[tuple[int, str], set[int]]) -> bool:
+        for probe in self._questions[number]:
+            layout = self._bodies.keyed[probe.scheme].layout
+            keys = shared.get((number, probe.scheme), set()).intersection(probe.keys)
+            if len({layout.unpack(key)[0] for key in keys}) >= probe.agreeing:
+                return True
+        return False

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, place_of, send, unchanged, update
+from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, pause, place_of, send, unchanged, update
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import properties
@@ -92,7 +91,9 @@ class SchemePart(StorePart):
             hits = self.client.search(path_of(index)[1:], body)["hits"]["hits"]
             if not hits:
                 return
-            outcomes = send(self.client, [_nulling(hit, name) for hit in hits])
+            outcomes = send(
+                self.client, [update(place_of(hit), {"doc": {ROOT: {name: None}}}, unchanged(hit)) for hit in hits]
+            )
             for outcome in outcomes:
                 if not outcome.ok and outcome.status not in (404, 409):
                     raise StoreError(f"{self.context.shown}: sketches can't be removed from {index}: {outcome.reason}")
@@ -192,7 +193,3 @@ class SchemePart(StorePart):
         if self.context.narrowing is not None:
             raise UsageError("dashboards are of the whole collection; leave out the filter, or don't write")
         return lambda rows: replace_copied(self.client, rows)
-
-
-def _nulling(hit: Mapping[str, Any], name: str) -> Action:
-    return update(place_of(hit), {"doc": {ROOT: {name: None}}}, unchanged(hit))

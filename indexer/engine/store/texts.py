@@ -38,10 +38,10 @@ _PAGE, _PAGE_BYTES = 250, 8 << 20
 
 class TextPart(StorePart):
     def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
-        return _FieldTexts(self.client, self.context, fields).read(records)
+        return _FieldTexts(self.context, fields).read(records)
 
     def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:
-        texts = _PresentTexts(self.client, self.context, None)
+        texts = _FieldTexts(self.context, lenient=True)
         pages = chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES)
         return {ref for page in pages for ref in texts.outdated(page)}
 
@@ -91,102 +91,86 @@ class TextPart(StorePart):
         return _IndexForm(self.context, TextFields(names, named.format, *about))
 
 
-class _FieldTexts:
-    def __init__(self, client: Client, context: Context, named: TextFields | None) -> None:
-        self._client, self._context, self._named = client, context, named
-        self._remembered = RememberedFields(client, context.mappings)
-        self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
-
-    def read(self, records: Sequence[Record]) -> list[StoredText | None]:
-        texts: list[StoredText | None] = [None] * len(records)
-        asked: list[tuple[int, TextFields, Ref]] = []
-        for number, record in enumerate(records):
-            place, fields = self._place(record)
-            if fields and place:
-                asked.append((number, fields, place))
-            elif place:
-                texts[number] = StoredText(missing="fields")
-        items = [{**item_at(place), "_source": list(self._paths_in(place, fields))} for _, fields, place in asked]
-        hits = multi_get(self._client, items) if items else []
-        for (number, fields, place), hit in zip(asked, hits, strict=True):
-            texts[number] = self._text(fields, place, hit)
-        return texts
-
-    def _place(self, record: Record) -> tuple[Ref | None, TextFields | None]:
-        if document := document_of(record):
-            return document, self._named or self._remembered.other(document.index)
-        place = dataclasses.replace(record.ref, index=record.ref.index or self._context.name)
-        fields = self._named or self._remembered.own(place.index)
-        # What is said of a source may say anything, so that it never is taken for a file of this machine.
-        return (place, fields) if not record.source or (fields and fields.source) else (None, None)
-
-    def _text(self, fields: TextFields, place: Ref, hit: Mapping[str, Any]) -> StoredText:
-        if not hit.get("found"):
-            return StoredText(missing="document")
-        exact, data = text_at(hit.get("_source") or {}, self._paths_in(place, fields))
-        return _stored_text(fields, exact, data)
-
-    def _paths_in(self, place: Ref, fields: TextFields) -> tuple[str, ...]:
-        if (place.index, fields) not in self._paths:
-            mappings, shown = self._mappings_of(place.index), self._context.shown
-            paths = source_paths(mappings, fields.names, shown) if mappings else ()
-            require_readable(mappings, paths, shown)
-            self._paths[place.index, fields] = paths
-        return self._paths[place.index, fields]
-
-    def _mappings_of(self, index: str) -> Mappings:
-        known = self._context.mappings
-        return known if index in known else read_mappings(self._client, path_of(index)[1:])
-
-
 class _TextPlace(NamedTuple):
+    """The document of a record, and the fields and paths of its text."""
+
     record: Record
     place: Ref
     fields: TextFields | None
     paths: tuple[str, ...]
 
+    @property
+    def may_be_read(self) -> bool:
+        # What is said of a source may say anything, so that it never is taken for a file of this machine.
+        return bool(not self.record.source or document_of(self.record) or (self.fields and self.fields.source))
 
-class _PresentTexts(_FieldTexts):
+
+class _FieldTexts:
+    def __init__(self, context: Context, named: TextFields | None = None, *, lenient: bool = False) -> None:
+        self._client, self._context, self._named, self._lenient = context.client, context, named, lenient
+        self._remembered = RememberedFields(context.client, context.mappings)
+        self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
+
+    def read(self, records: Sequence[Record]) -> list[StoredText | None]:
+        places = [self._placed(record) for record in records]
+        asked = [each for each in places if each.fields and each.may_be_read]
+        texts = {id(each): self._text(each, hit) for each, hit in self._hits(asked, lambda one: list(one.paths))}
+        missing = StoredText(missing="fields")
+        return [texts.get(id(each), missing) if each.may_be_read else None for each in places]
+
     def outdated(self, records: Sequence[Record]) -> Iterator[Ref]:
-        places = [self._text_place(record) for record in records]
+        places = [self._placed(record) for record in records]
         silent = [each for each in places if not each.paths and not self._is_from_elsewhere(each)]
         with_paths = [each for each in places if each.paths]
-        for each, source in self._sources(with_paths, lambda one: list(one.paths)):
-            exact, data = text_at(source, each.paths)
-            if data is not None:
-                if not self._is_current(each, exact, data):
-                    yield each.record.ref
-            elif each.record.source and document_of(each.record) is None:
+        for each, hit in self._hits(with_paths, lambda one: list(one.paths)):
+            exact, data = text_at(hit.get("_source"), each.paths)
+            if data is None and hit.get("found") and each.record.source and document_of(each.record) is None:
                 silent.append(each)
-            else:
+            elif data is None or not self._is_current(each, exact, data):
                 yield each.record.ref
-        for each, source in self._sources(silent, lambda _: {"excludes": [ROOT]}):
+        for each, hit in self._hits(silent, lambda _: {"excludes": [ROOT]}):
             # A document with neardup's part alone has no owner.
-            if not source.keys() <= {"@timestamp"}:
+            if not hit.get("found") or not (hit.get("_source") or {}).keys() <= {"@timestamp"}:
                 yield each.record.ref
 
-    def _text_place(self, record: Record) -> _TextPlace:
+    def _placed(self, record: Record) -> _TextPlace:
         document = document_of(record)
         place = document or dataclasses.replace(record.ref, index=record.ref.index or self._context.name)
-        fields = self._remembered.other(place.index) if document else self._remembered.own(place.index)
-        paths: tuple[str, ...] = ()
-        if fields:
+        known = self._remembered.other if document else self._remembered.own
+        fields = self._named or known(place.index)
+        placed = _TextPlace(record, place, fields, ())
+        wanted = fields and (self._lenient or placed.may_be_read)
+        return placed._replace(paths=self._paths_in(place.index, fields)) if fields and wanted else placed
+
+    def _paths_in(self, index: str, fields: TextFields) -> tuple[str, ...]:
+        if (index, fields) not in self._paths:
+            known, shown = self._context.mappings, self._context.shown
+            mappings = known if index in known else read_mappings(self._client, path_of(index)[1:])
+            paths: tuple[str, ...] = ()
             try:
-                paths = self._paths_in(place, fields)
+                paths = source_paths(mappings, fields.names, shown) if mappings else ()
+                require_readable(mappings, paths, shown)
             except NeardupError:
                 # The fields are gone, or left out of `_source`.
-                self._paths[place.index, fields] = ()
-        return _TextPlace(record, place, fields, paths)
+                if not self._lenient:
+                    raise
+                paths = ()
+            self._paths[index, fields] = paths
+        return self._paths[index, fields]
+
+    def _hits(
+        self, asked: Sequence[_TextPlace], wanted: Callable[[_TextPlace], Any]
+    ) -> Iterator[tuple[_TextPlace, dict[str, Any]]]:
+        items = [{**item_at(each.place), "_source": wanted(each)} for each in asked]
+        yield from zip(asked, multi_get(self._client, items) if items else (), strict=True)
+
+    def _text(self, each: _TextPlace, hit: Mapping[str, Any]) -> StoredText:
+        if not hit.get("found") or not each.fields:
+            return StoredText(missing="document")
+        return _stored_text(each.fields, *text_at(hit.get("_source"), each.paths))
 
     def _is_from_elsewhere(self, each: _TextPlace) -> bool:
         return bool(each.record.source) and not each.fields and self._context.mapping_of(each.place.index).seems_made
-
-    def _sources(
-        self, asked: Sequence[_TextPlace], wanted: Callable[[_TextPlace], Any]
-    ) -> Iterator[tuple[_TextPlace, Mapping[str, Any]]]:
-        items = [{**item_at(each.place), "_source": wanted(each)} for each in asked]
-        for each, hit in zip(asked, multi_get(self._client, items) if items else (), strict=True):
-            yield each, (hit.get("_source") or {}) if hit.get("found") else {"_id": each.place.id}
 
     def _is_current(self, each: _TextPlace, exact: bytes, data: bytes) -> bool:
         info, kind = self._context.info, format_of(each.fields.format, data) if each.fields else "text"

@@ -103,7 +103,9 @@ class WritePart(StorePart):
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         self.context.require_writable()
-        self._settle_others()
+        if not self._settled_once:
+            self.context.show()
+            self._settled_once = True
         rows = (self._row(record) for record in records)
         try:
             yield from in_flight(
@@ -113,11 +115,6 @@ class WritePart(StorePart):
             )
         finally:
             self.context.wrote()
-
-    def _settle_others(self) -> None:
-        if not self._settled_once:
-            self.context.show()
-            self._settled_once = True
 
     def _row(self, record: Record) -> _StoredRecord | PutResult:
         try:
@@ -156,8 +153,12 @@ class WritePart(StorePart):
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
         before = self._landings.indices()
-        if not self.context.single:
-            self._look(rows, places, done)
+        for row, lie in self._lying(rows) if not self.context.single else ():
+            if len(lie) > 1:
+                named = ", ".join(f"{place.index}/{place.id}" for place in lie)
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
+            elif lie:
+                places[row.ref] = lie[0]
         left = [row for row in rows if row.ref not in done]
         # Documents that an earlier try, whose answer was lost, may have created.
         own: set[Ref] = set()
@@ -172,14 +173,6 @@ class WritePart(StorePart):
             reason = "others create and delete it all the time"
             done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason, passing=True)
         return done
-
-    def _look(self, rows: list[_StoredRecord], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
-        for row, lie in self._lying(rows):
-            if len(lie) > 1:
-                named = ", ".join(f"{place.index}/{place.id}" for place in lie)
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
-            elif lie:
-                places[row.ref] = lie[0]
 
     def _lying(self, rows: Sequence[_StoredRecord]) -> Iterator[tuple[_StoredRecord, list[Ref]]]:
         unplaced = [row for row in rows if not row.ref.index]

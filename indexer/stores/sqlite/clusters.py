@@ -9,13 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from indexer.model import ClusteringNote, ClusterRecord, Ref
-from indexer.model.chunking import chunks
 from indexer.model.decisions import Decision, decision_json, decision_of
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.rows import SqlitePart, pack_text
+from indexer.stores.sqlite.rows import READ_ROWS, SqlitePart, marks, pack_text
 
-_BATCH = 2000
-_READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, first_seen, last_seen, redundant_octets, formats, origins,
     least_similarity, redundant, relations, repeated_origins"""
 RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), count(*) FROM annotations
@@ -60,20 +57,15 @@ class ClusterTable(SqlitePart):
                     yield cluster, Ref(cells.text(name))
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        for chunk in chunks(clusters, _BATCH):
-            with self._writing() as connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    map(self._row, chunk),
-                )
+        self._put_rows("clusters", map(self._row, clusters))
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
         names = [pack_text(name) for name in ids]
         records: dict[bytes, ClusterRecord] = {}
         with self._reading() as connection:
-            for start in range(0, len(names), _READ):
-                chunk = names[start : start + _READ]
-                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({','.join('?' * len(chunk))})"  # noqa: S608
+            for start in range(0, len(names), READ_ROWS):
+                chunk = names[start : start + READ_ROWS]
+                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({marks(len(chunk))})"  # noqa: S608
                 records.update((row[0], self._cluster(row)) for row in connection.execute(sql, chunk))
         return [records.get(name) for name in names]
 
@@ -82,12 +74,7 @@ class ClusterTable(SqlitePart):
             yield from map(self._cluster, connection.execute(f"SELECT {_COLUMNS} FROM clusters ORDER BY id"))  # noqa: S608
 
     def delete_clusters(self, ids: Sequence[str]) -> int:
-        count = 0
-        for start in range(0, len(ids), _BATCH):
-            with self._writing() as connection:
-                gone = [(pack_text(name),) for name in ids[start : start + _BATCH]]
-                count += connection.executemany("DELETE FROM clusters WHERE id = ?", gone).rowcount
-        return count
+        return self._delete_rows("clusters", [pack_text(name) for name in ids])
 
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
         with self._reading() as connection:
@@ -106,15 +93,10 @@ class ClusterTable(SqlitePart):
                 yield _decision(cells.name(name), cells.name(held))
 
     def put_decisions(self, decisions: Iterable[Decision]) -> None:
-        for chunk in chunks(decisions, _BATCH):
-            with self._writing() as connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO decisions VALUES (?, ?)", [(one.id, decision_json(one)) for one in chunk]
-                )
+        self._put_rows("decisions", ((one.id, decision_json(one)) for one in decisions))
 
     def delete_decisions(self, ids: Sequence[str]) -> int:
-        with self._writing() as connection:
-            return connection.executemany("DELETE FROM decisions WHERE id = ?", [(one,) for one in ids]).rowcount
+        return self._delete_rows("decisions", ids)
 
     def _row(self, cluster: ClusterRecord) -> tuple[Any, ...]:
         seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))

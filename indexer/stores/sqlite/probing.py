@@ -85,7 +85,9 @@ class SketchLookups(SqlitePart):
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
     ) -> Iterator[Iterable[Found]]:
-        for some in chunks_by_size(questions, _ASKED_AT_ONCE, _key_count, _KEYS_AT_ONCE):
+        for some in chunks_by_size(
+            questions, _ASKED_AT_ONCE, lambda one: sum(len(probe.keys) for probe in one), _KEYS_AT_ONCE
+        ):
             there = self._there(some)
             payloads = {name: Ragged.joined([]) for name in schemes}
             lacking = self.lacking([*schemes, *there])
@@ -169,10 +171,6 @@ class SketchLookups(SqlitePart):
         self._require(schemes)
         with self._reading() as connection:
             return _lacking(connection, schemes)
-
-
-def _key_count(probes: Sequence[Probe]) -> int:
-    return sum(len(probe.keys) for probe in probes)
 
 
 def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str, int]:

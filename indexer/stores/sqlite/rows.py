@@ -8,7 +8,7 @@ import re
 import sqlite3
 import zlib
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -224,6 +224,8 @@ class Packer:
 T = TypeVar("T")
 
 READ_ROWS = 1000
+# Rows of clusters and the like that are written at once.
+_BATCH = 8000
 # In one statement, where this SQLite takes as many.
 _PARAMETERS = 30_000
 _MIN_MERGE_BITS = 12
@@ -238,6 +240,18 @@ class SqlitePart(Store):
 
     @abstractmethod
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def _put_rows(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        for chunk in chunks(rows, _BATCH):
+            with self._writing() as connection:
+                connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks(len(chunk[0]))})", chunk)  # noqa: S608
+
+    def _delete_rows(self, table: str, ids: Sequence[Any]) -> int:
+        count = 0
+        for chunk in chunks(ids, _BATCH):
+            with self._writing() as connection:
+                count += connection.executemany(f"DELETE FROM {table} WHERE id = ?", [(one,) for one in chunk]).rowcount  # noqa: S608
+        return count
 
     def _unchanged(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> Sequence[Ref]:
         if versions is None:

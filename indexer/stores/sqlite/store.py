@@ -334,11 +334,7 @@ class SqliteStore(ClusterTable, SketchLookups):
         return count
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
-        for chunk in chunks(failures, BATCH_RECORDS):
-            with self._writing() as connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(self._packer.failure_row, chunk)
-                )
+        self._put_rows("failures", map(self._packer.failure_row, failures))
 
     def failures(self) -> Iterator[Failure]:
         with self._snapshot() as connection:
