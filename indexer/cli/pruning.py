@@ -135,7 +135,7 @@ def _confirmed(collection: Collection, listed: SurplusStream, shown: str, prunin
     owners = "; documents of an owner stay, and lose neardup's fields"
     if asked.with_documents:
         owners = ", and so do documents that have changed; the others are deleted as a whole"
-    elif collection.store.capabilities.embedded:
+    elif collection.store.embedded:
         owners = ""
     stay = "the longer ones" if asked.parts else "the kept ones" if asked.decisions else "the repeated ones"
     stay = "the latest versions" if asked.older_versions else stay

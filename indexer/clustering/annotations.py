@@ -135,7 +135,7 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
     repeated = array("q")
     names = bytearray()
     ranks: list[float] = []
-    for ref, fields in store.scan_clustered() if least > 1 else store.scan_annotations():
+    for ref, fields in store.scan_annotations(clustered=least > 1):
         name = cluster_of(fields)
         if name is None:
             if least > 1:

@@ -245,7 +245,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         return answers
 
     def _outdated(self, found: Iterable[Sequence[Neighbour]], going: Collection[Ref]) -> tuple[set[Ref], set[Ref]]:
-        if self.store.capabilities.embedded:
+        if self.store.embedded:
             return set(), set()
         near = [sorted((one for one in some if one.ref not in going), key=_nearest) for some in found]
         looked_at = {one.ref for some in near for one in some[:MOST_TRIED]}

@@ -304,7 +304,7 @@ class Assigner:
             if word:
                 document.wanted["relation"] = word
             # A file has no dashboards, and may be moved with its documents.
-            if document.other and not self.store.capabilities.embedded:
+            if document.other and not self.store.embedded:
                 document.wanted["repeats_origin"] = origin_of(document.other.source)
 
     def _choose_again(

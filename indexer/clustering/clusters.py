@@ -229,7 +229,7 @@ def _set_others_alone(assigner: Assigner, together: RefSet) -> None:
     # They are written when the scan has ended: as long as it looks at an older state, an embedded store has to keep
     # that state beside all that is written.
     changed = RefTable()
-    for page in chunks(assigner.store.scan_clustered(), READ_AT_ONCE):
+    for page in chunks(assigner.store.scan_annotations(clustered=True), READ_AT_ONCE):
         inside = together.contains([ref for ref, _ in page])
         changed.extend(
             ref

@@ -50,7 +50,7 @@ class Relocation:
 
     def __init__(self, removal: Removal, *, folder: str = "", link: Act | None = None) -> None:
         store = removal.store
-        if not store.capabilities.embedded:
+        if not store.embedded:
             raise UsageError("files are moved and linked for a store in a file; this one is in a search engine")
         self.store, self._removal, self._link = store, removal, link
         path = getattr(store, "path", "")

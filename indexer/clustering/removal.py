@@ -233,7 +233,7 @@ class Removal(ABC):
 
     def _without_outdated(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
         named = [document for document in surplus if not document.kept]
-        if self.store.capabilities.embedded or not named:
+        if self.store.embedded or not named:
             return surplus
         stand_ins = self.store.get(list({document.repeats for document in named}), sketches=False)
         known = {record.ref: record for record in (*(document.record for document in named), *stand_ins) if record}

@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from indexer.errors import FileActError, NeardupError, UsageError, machines_fault
@@ -342,9 +341,7 @@ class ActList:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
@@ -374,20 +371,18 @@ def acts_backwards(path: str | os.PathLike[str]) -> Iterator[FileAct]:
 def _checked(line: bytes, name: str, number: int) -> dict[str, Any]:
     try:
         value: dict[str, Any] = json.loads(line)
-        if number > 1:
-            _require_act(value)
-        elif value != FORM:
-            raise ValueError("the first line is another one")
+        if number == 1:
+            if value != FORM:
+                raise ValueError("the first line is another one")
+            return value
+        act = FileAct(**value)
+        for member, held in value.items():
+            kind = _KINDS.get(member, str)
+            if type(held) is not kind:
+                raise ValueError(f"{member} is no {kind.__name__}")
+        is_known = act.act in ("move", "hard", "symbolic")
+        if not is_known or not os.path.isabs(act.path) or not os.path.isabs(act.target):
+            raise ValueError("an act of another kind, or a relative path")
     except (ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"{name}:{number}: no list of acts by neardup: {error}") from None
     return value
-
-
-def _require_act(value: dict[str, Any]) -> None:
-    act = FileAct(**value)
-    for name, held in value.items():
-        kind = _KINDS.get(name, str)
-        if type(held) is not kind:
-            raise ValueError(f"{name} is no {kind.__name__}")
-    if act.act not in ("move", "hard", "symbolic") or not os.path.isabs(act.path) or not os.path.isabs(act.target):
-        raise ValueError("an act of another kind, or a relative path")

@@ -295,13 +295,13 @@ class Sources:
         )
         return target in files or (os.path.isfile(target) and any(map(self._is_walked, below)))
 
-    def _is_walked(self, relative: str) -> bool:
+    def _is_walked(self, relative: str, above: str = "") -> bool:
         *folders, name = relative.split(os.sep)
-        paths = [os.sep.join(folders[: depth + 1]) for depth in range(len(folders))]
+        paths = [os.path.join(above, *folders[: depth + 1]) for depth in range(len(folders))]
         if any(self._excluded(folder, path) for folder, path in zip(folders, paths, strict=True)):
             return False
         is_shown = self.selection.hidden or not any(part.startswith(".") for part in (*folders, name))
-        return is_shown and self._is_wanted(name, relative)
+        return is_shown and self._is_wanted(name, os.path.join(above, relative))
 
     def _listing(self, folder: str, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str] | Rejected]:
         try:
@@ -429,13 +429,7 @@ class Sources:
             return False
 
     def _takes(self, file: _File, member: str) -> bool:
-        *folders, name = member.split("/")
-        inner = file.inside(member)
-        if not self.selection.hidden and any(part.startswith(".") for part in (*folders, name)):
-            return False
-        above = [file.inside("/".join(folders[:end])).relative for end in range(1, len(folders) + 1)]
-        excluded = any(self._excluded(os.path.basename(folder), folder) for folder in above)
-        return not member or (not excluded and self._is_wanted(name, inner.relative))
+        return not member or self._is_walked(member.replace("/", os.sep), file.relative)
 
     def _entries(
         self, file: _File, stream: BinaryIO, reader: FileReader, unread: list[str] | None = None

@@ -165,7 +165,7 @@ def opened(
 
 def tell_made(store: Store, name: str, tell: Tell) -> None:
     """Tell that an index was made, in case its name was mistyped."""
-    if store.created and not store.capabilities.embedded:
+    if store.created and not store.embedded:
         tell(f"there was no index {shown_name(name)}, so it was made")
 
 

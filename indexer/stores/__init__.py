@@ -1,9 +1,8 @@
 """Stores: they keep records and find candidates."""
 
-from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo
+from indexer.stores.base import PutResult, PutStatus, Stats, Store, StoreInfo
 
 __all__ = [
-    "Capabilities",
     "PutResult",
     "PutStatus",
     "Stats",

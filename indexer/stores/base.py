@@ -84,24 +84,6 @@ class StoreInfo:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """The abilities of a store beyond the contract; one sentence describes each flag."""
-
-    embedded: bool
-    """The store is a file of this machine and needs no server."""
-    routing: bool
-    """An identity may carry an index name and a routing value."""
-    filters: bool
-    """Candidates can be narrowed by a query of the engine's own language."""
-    visible_at_once: bool
-    """A record that put() has reported is found by probe() at once, without waiting for a refresh."""
-    atomic_batches: bool
-    """A batch given to put() is kept whole or not at all when the process is killed."""
-    verifies: bool = False
-    """probe() takes a check: it leaves out, inside the store, what lies too far."""
-
-
 class PutStatus(Enum):
     """The outcome of storing one record."""
 
@@ -193,7 +175,8 @@ class Store(SketchStore, ABC):
     thread and process that opened it, unless it was opened for any thread, one at a time; others open their own.
     """
 
-    capabilities: Capabilities
+    embedded: bool
+    """True for a file of this machine without a server: it has no routing, no query language, and no checks inside."""
     info: StoreInfo
     folder: MovableFolder = MovableFolder()
     """The folder that can be moved together with the store; of an engine's none."""
@@ -251,7 +234,7 @@ class Store(SketchStore, ABC):
     def narrow(self, query: str) -> None:
         """Restrict lookups and scan_sketches() to documents matching a query of the engine's own language.
 
-        Raises UsageError if the engine can't read it, or if the store has no query language (see capabilities).
+        Raises UsageError if the engine can't read it, or if the store has no query language.
         """
         raise UsageError(f"the filter {query!r} can't be used: this store is a file and has no query language")
 
@@ -333,12 +316,11 @@ class Store(SketchStore, ABC):
         """The annotations of these documents, in this order; None for a missing document."""
 
     @abstractmethod
-    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """Identity and annotations of every document, also without any; otherwise like scan()."""
+    def scan_annotations(self, *, clustered: bool = False) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """Identity and annotations of every document, also without any; otherwise like scan().
 
-    @abstractmethod
-    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """The part of scan_annotations() with a cluster id. Others may come too, but all members do."""
+        With `clustered` of those with a cluster id; others may come too, but all members do.
+        """
 
     @abstractmethod
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
@@ -346,7 +328,11 @@ class Store(SketchStore, ABC):
 
     def cluster_sizes(self) -> Iterator[tuple[str, int]]:
         """The number of documents annotated with each cluster of several, sorted by its id."""
-        said = (fields["cluster"] for _, fields in self.scan_clustered() if isinstance(fields.get("cluster"), Mapping))
+        said = (
+            fields["cluster"]
+            for _, fields in self.scan_annotations(clustered=True)
+            if isinstance(fields.get("cluster"), Mapping)
+        )
         yield from sorted(Counter(str(one["id"]) for one in said if one.get("size_class")).items())
 
     @abstractmethod

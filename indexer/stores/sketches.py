@@ -119,8 +119,7 @@ class SketchStore(ABC):
         A document satisfies a probe if they share a key in `agreeing` (1 or more) tables of its scheme or more; common
         keys may be set aside (see Probe). With the payloads of `schemes`, in bounded memory. The first answer always
         comes, if only with `lacking`; a small result is one answer with its records. `check` leaves out, inside the
-        store, documents too far away. Raises UsageError for an unknown scheme, and for a check if it can't verify (see
-        capabilities).
+        store, documents too far away. Raises UsageError for an unknown scheme, and for a check in an embedded store.
         """
 
     def probe_many(
@@ -160,10 +159,6 @@ class SketchStore(ABC):
     @abstractmethod
     def get_resource(self, name: str) -> bytes | None:
         """The data kept under a name; None if there is none."""
-
-    @abstractmethod
-    def resources(self) -> list[str]:
-        """The names of all resources, sorted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def _set_up(name: str, schemes: Sequence[Scheme]) -> None:
 
 def bytes_of(name: str, store: Store) -> int:
     """The bytes of a store on disk; of an index merged into one segment."""
-    if store.capabilities.embedded:
+    if store.embedded:
         return store.stats().bytes_on_disk
     client = connect(name)
     try:

@@ -16,7 +16,7 @@ def partition(url: str) -> dict[str, set[str]]:
     """Each cluster of two or more by its id, as the documents say it and as its record counts it."""
     found: dict[str, set[str]] = {}
     with open_store(url, read_only=True) as store:
-        for ref, fields in store.scan_clustered():
+        for ref, fields in store.scan_annotations(clustered=True):
             if fields["cluster"].get("size_class"):
                 found.setdefault(fields["cluster"]["id"], set()).add(f"{ref.index}/{ref.id}")
         assert {each.id: each.size for each in store.clusters()} == {name: len(each) for name, each in found.items()}

@@ -51,10 +51,10 @@ class ClusterContract:
         said = {"a": {"cluster": {"id": "k"}, "x": 1}, "b": {"cluster": {"id": "l"}}, "c": {"cluster": {"id": "k"}}}
         store.annotate([(Ref(name), fields) for name, fields in said.items()])
         store.annotate([(Ref("d"), {"x": 1}), (Ref("c"), {"cluster": None}), (Ref("b"), {"x": 2})])
-        found = sorted((ref.id, dict(fields)) for ref, fields in store.scan_clustered())
+        found = sorted((ref.id, dict(fields)) for ref, fields in store.scan_annotations(clustered=True))
         assert found == [("a", said["a"]), ("b", {**said["b"], "x": 2})]
         put(store, record("a", 1))
-        assert [ref.id for ref, _ in store.scan_clustered()] == ["b"]
+        assert [ref.id for ref, _ in store.scan_annotations(clustered=True)] == ["b"]
 
     def test_documents_are_described_by_record_and_annotations(self, store: Store) -> None:
         put(store, record("a", 1), record("b", 2, short=True))
@@ -248,7 +248,7 @@ class ClusterContract:
         made = clusters.cluster(store, rule, relation=True, threads=1)
         assert noted() == {"a": None, "b": "unverified", "c": "identical"}
         assert made.changes.relations == store.stats().relations == {"unverified": 1, "identical": 1}
-        [[_, fields]] = [each for each in store.scan_clustered() if each[0].id == "b"]
+        [[_, fields]] = [each for each in store.scan_annotations(clustered=True) if each[0].id == "b"]
         store.annotate([(Ref("b"), {"cluster": fields["cluster"] | {"relation": "form"}})])
         # What was noted stays as long as both texts do.
         for relation in (False, True):

@@ -249,7 +249,7 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [_all_of(found) for found in store.scan_sketches(["simhash-doc"], include_short=True)],
     lambda store: [sorted(fields) for fields in store.annotations(_NAMES) if fields],
     lambda store: [sorted(fields) for _, fields in store.scan_annotations()],
-    lambda store: [sorted(fields) for _, fields in store.scan_clustered()],
+    lambda store: [sorted(fields) for _, fields in store.scan_annotations(clustered=True)],
     lambda store: list(store.cluster_members([f"c{number}" for number in range(50)])),
     lambda store: [each.size + each.total_bytes for each in store.get_clusters([f"c{n}" for n in range(60)]) if each],
     lambda store: [(each.size, *each.formats, *each.origins) for each in store.clusters()],
@@ -270,7 +270,7 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [each.rule + each.at for each in store.clustering_notes().values()],
     lambda store: [one.digest for each in store.decisions() for one in each.documents],
     lambda store: store.sketch_counts(),
-    lambda store: [store.get_resource(name) for name in ("resource", *store.resources())],
+    lambda store: store.get_resource("resource"),
 )
 WRITES: tuple[Callable[[Store], Any], ...] = (
     lambda store: put(store, *(record(f"document-{n}", n * 77, sketches=sketches(n)) for n in range(0, 500, 3))),

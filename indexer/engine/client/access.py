@@ -155,25 +155,20 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
 
 
 def _require_usable(where: str, name: str, value: str) -> None:
+    problem = ""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
         # With its context the error would hold the value.
         problem = "is no text in UTF-8"
-    else:
-        problem = _problem(name, value)
+    if re.search(r"[\x00-\x1f\x7f-\x9f]", value):
+        problem = problem or "holds a control character, maybe a line break at its end; take it out"
+    elif name in _SENT_PLAIN and not re.fullmatch(r"[\x21-\x7e]+", value):
+        problem = problem or "holds a space or a character beyond ASCII, which it can't have"
+    elif name == "username" and ":" in value:
+        problem = problem or "holds a colon, which a user's name can't have"
     if problem:
         raise UsageError(f"{where} {problem}")
-
-
-def _problem(name: str, value: str) -> str:
-    if re.search(r"[\x00-\x1f\x7f-\x9f]", value):
-        return "holds a control character, maybe a line break at its end; take it out"
-    if name in _SENT_PLAIN and not re.fullmatch(r"[\x21-\x7e]+", value):
-        return "holds a space or a character beyond ASCII, which it can't have"
-    if name == "username" and ":" in value:
-        return "holds a colon, which a user's name can't have"
-    return ""
 
 
 def _escaped(text: str) -> str:

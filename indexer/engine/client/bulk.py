@@ -92,13 +92,27 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkO
     began = time.monotonic()
     deadline = began + client.retry.limit
     waiting = client.waiting()
-    attempt = 0
+    attempt = tries = 0
+
+    def tried() -> None:
+        nonlocal tries
+        tries += 1
+
     while left:
         payload = b"".join(actions[place].lines() for place in left)
+        tries = 0
+        answer = client.request(
+            "POST",
+            "/_bulk",
+            payload,
+            content_type=NDJSON,
+            deadline=deadline,
+            on_try=tried,
+            filter_path=_ANSWER,
+            **params,
+        )
         # A broken connection may have done its work: what is found done then was this command's doing.
-        tries = _Tries(client)
-        answer = tries.request(payload, deadline, params)
-        again = attempt > 0 or tries.count > 1
+        again = attempt > 0 or tries > 1
         rejected, full = [], ""
         for place, item in zip(left, answer["items"], strict=True):
             outcome = outcomes[place] = _outcome(item, again)
@@ -137,27 +151,6 @@ def pause(number: int) -> None:
     """Wait before the n-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
     if number:
         time.sleep(min(2.0, 0.025 * 2.0**number) * random.uniform(0.5, 1.0))  # noqa: S311 no secret
-
-
-class _Tries:
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self.count = 0
-
-    def request(self, payload: bytes, deadline: float, params: Mapping[str, str]) -> Any:
-        def counted() -> None:
-            self.count += 1
-
-        return self._client.request(
-            "POST",
-            "/_bulk",
-            payload,
-            content_type=NDJSON,
-            deadline=deadline,
-            on_try=counted,
-            filter_path=_ANSWER,
-            **params,
-        )
 
 
 def _outcome(item: Mapping[str, Any], again: bool) -> BulkOutcome:

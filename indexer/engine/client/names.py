@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Literal, get_args
 from urllib.parse import quote
 
@@ -63,22 +65,7 @@ def matches(expression: str, name: str) -> bool:
     meant = False
     for part in expression.split(","):
         pattern = part.removeprefix("-")
-        if _matches(pattern, name):
+        # The engines know no wildcard but the asterisk.
+        if fnmatchcase(name, re.sub(r"[?[]", r"[\g<0>]", pattern)):
             meant = pattern == part
     return meant
-
-
-def _matches(pattern: str, name: str) -> bool:
-    # The engines know no wildcard but this one.
-    first, *rest = pattern.split("*")
-    if not rest:
-        return name == pattern
-    if not name.startswith(first):
-        return False
-    place = len(first)
-    for piece in rest[:-1]:
-        place = name.find(piece, place)
-        if place < 0:
-            return False
-        place += len(piece)
-    return len(name) - place >= len(rest[-1]) and name.endswith(rest[-1])

@@ -31,26 +31,11 @@ TEXTS = "texts"
 class IndexMapping:
     def __init__(self, index: str, raw: Mapping[str, Any]) -> None:
         self.index, self.raw = index, raw
-
-    @property
-    def properties(self) -> Mapping[str, Any]:
-        fields: Mapping[str, Any] = self.raw.get("properties", {})
-        return fields
-
-    @property
-    def runtime(self) -> Mapping[str, Any]:
-        fields: Mapping[str, Any] = self.raw.get("runtime", {})
-        return fields
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        entries: Mapping[str, Any] = self.raw.get("_meta", {})
-        return entries
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        inside: Mapping[str, Any] = self.properties.get(ROOT, {}).get("properties", {})
-        return inside
+        self.properties: Mapping[str, Any] = raw.get("properties", {})
+        self.runtime: Mapping[str, Any] = raw.get("runtime", {})
+        self.meta: Mapping[str, Any] = raw.get("_meta", {})
+        # Those below `neardup`.
+        self.fields: Mapping[str, Any] = self.properties.get(ROOT, {}).get("properties", {})
 
     @property
     def entry(self) -> Mapping[str, Any]:

@@ -241,7 +241,13 @@ def notes_by_index(notes: SideIndex[ClusteringNote]) -> dict[str, ClusteringNote
 
 
 def decisions_index(client: Client) -> SideIndex[Decision]:
-    return SideIndex(client, "decisions", _DECISION_PROPERTIES, _decision_body, _decision)
+    return SideIndex(
+        client,
+        "decisions",
+        _DECISION_PROPERTIES,
+        lambda decision: {"id": decision.id, "exact": decision_json(decision)},
+        _decision,
+    )
 
 
 def resources_index(client: Client) -> SideIndex[Mapping[str, Any]]:
@@ -330,10 +336,6 @@ def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
     return ClusterRecord(
         canonical=Ref(*canonical), **texts, **numbers, **sizes, **names, relations=(*relations.items(),)
     )
-
-
-def _decision_body(decision: Decision) -> Mapping[str, Any]:
-    return {"id": decision.id, "exact": decision_json(decision)}
 
 
 def _decision(source: Mapping[str, Any]) -> Decision:

@@ -185,24 +185,23 @@ class Context:
             source["_source_excludes"] = ",".join(excluded)
 
         def fetched(page: list[Ref]) -> list[dict[str, Any] | None]:
-            return self._fetch(page, source, sketches=sketches)
+            places = self._places(page)
+            asked = [place for place in places if place]
+            answers = multi_get(self.client, list(map(item_at, asked)), **source)
+            if sketches:
+                self.beside.fill(answers)
+            hits = {
+                place: hit
+                for place, hit in zip(asked, answers, strict=True)
+                if hit.get("found")
+                and hit.get("_routing") == place.routing
+                and own_part(hit.get("_source")) is not None
+            }
+            return [hits.get(place) if place else None for place in places]
 
         if len(refs) <= RECORDS_PAGE:
             return fetched(list(refs))
         return list(in_flight(fetched, chunks(refs, RECORDS_PAGE), lambda ref: ref))
-
-    def _fetch(self, refs: Sequence[Ref], source: Mapping[str, Any], *, sketches: bool) -> list[dict[str, Any] | None]:
-        places = self._places(refs)
-        asked = [place for place in places if place]
-        answers = multi_get(self.client, list(map(item_at, asked)), **source)
-        if sketches:
-            self.beside.fill(answers)
-        hits = {
-            place: hit
-            for place, hit in zip(asked, answers, strict=True)
-            if hit.get("found") and hit.get("_routing") == place.routing and own_part(hit.get("_source")) is not None
-        }
-        return [hits.get(place) if place else None for place in places]
 
     def _places(self, refs: Sequence[Ref]) -> list[Ref | None]:
         if self.single:

@@ -166,7 +166,9 @@ class ProbePart(StorePart):
             answers = [self.context.client.request("POST", f"/{self.context.path}/_search", body) for body in asked]
         else:
             answers = self._search_many(asked)
-        self._remember(counted, answers[len(bodies) :])
+        for name, answer in zip(counted, answers[len(bodies) :], strict=True):
+            require_whole(answer, self.context.shown)
+            self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
         return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
 
     def _search_many(self, bodies: Sequence[Mapping[str, Any]], path: str = "") -> list[Any]:
@@ -381,11 +383,6 @@ class ProbePart(StorePart):
         query = both(self.context.bodies.fingerprinted(), self.context.narrowing, include_short=False)
         query["bool"]["must_not"].append(self.context.bodies.has(scheme))
         return {"query": query, "size": 0, "track_total_hits": True}
-
-    def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:
-        for name, answer in zip(schemes, answers, strict=True):
-            require_whole(answer, self.context.shown)
-            self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
 
 
 def first_of(pages: Iterable[list[Hit]], most: int | None) -> Iterator[list[Hit]]:

@@ -76,13 +76,7 @@ class ReadPart(StorePart):
         for hits in self.context.pages({"query": is_record(), **fields}, RECORDS_PAGE):
             yield from self.context.records(hits, sketches=sketches)
 
-    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        return self._scan_annotations(clustered=False)
-
-    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        return self._scan_annotations(clustered=True)
-
-    def _scan_annotations(self, *, clustered: bool) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+    def scan_annotations(self, *, clustered: bool = False) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         # A document that is in no cluster has one of its own, by which others collapse.
         alone = [{"term": {SINGLE: True}}] if clustered else []
         query = {"bool": {"filter": [is_record()], "must_not": alone}}

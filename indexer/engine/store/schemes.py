@@ -138,9 +138,6 @@ class SchemePart(StorePart):
                 return b"".join(chunks_found)
         raise StoreError(f"{self.context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
-    def resources(self) -> list[str]:
-        return sorted(name for name in self._resources.counts("name") if name)
-
     def failures(self) -> Iterator[Failure]:
         return self.context.failures.pages("id", "index", "routing")
 

@@ -20,7 +20,7 @@ from indexer.engine.store.writes import WritePart
 from indexer.errors import STOPPED
 from indexer.model import Ref
 from indexer.model.times import Refresh
-from indexer.stores.base import Capabilities, Store, StoreInfo
+from indexer.stores.base import Store, StoreInfo
 
 
 class SearchStore(ReadPart, TextPart, ProbePart, WritePart, SchemePart, ExaminePart, Store):
@@ -29,9 +29,7 @@ class SearchStore(ReadPart, TextPart, ProbePart, WritePart, SchemePart, ExamineP
     An identity's index is empty if the URL names the index itself, else it is the document's index.
     """
 
-    capabilities = Capabilities(
-        embedded=False, routing=True, filters=True, visible_at_once=False, atomic_batches=False, verifies=True
-    )
+    embedded = False
 
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
         try:

@@ -224,6 +224,13 @@ def entry_of(number: int, item: Any, columns: ColumnNames) -> FileEntry:
     return FileEntry(number, identity or "", data, kind, *about, field=name if given == "text" else "")
 
 
+def row_of(number: int, item: Any, columns: ColumnNames) -> FileEntry | BadEntry:
+    try:
+        return entry_of(number, item, columns)
+    except ValueError as error:
+        return BadEntry(number, "malformed", str(error))
+
+
 def column_error(names: Sequence[str], columns: ColumnNames) -> str:
     used = (columns.text or "text", columns.id or "id", columns.title or "title")
     if twice := [name for name in used if list(names).count(name) > 1]:

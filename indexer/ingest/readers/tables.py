@@ -26,8 +26,8 @@ from indexer.ingest.readers.base import (
     FileReader,
     ReaderOptions,
     column_error,
-    entry_of,
     optional,
+    row_of,
     skip_line,
 )
 from indexer.ingest.readers.compression import BROKEN, decompressed
@@ -159,10 +159,7 @@ def _entry(number: int, names: Sequence[str], row: Sequence[str], columns: Colum
     # A cell without a value says nothing, but for the text, which may be empty.
     text = columns.text or "text"
     item = {name: value for name, value in zip(names, row, strict=False) if value or name == text}
-    try:
-        return entry_of(number, item, columns)
-    except ValueError as error:
-        return BadEntry(number, "malformed", str(error))
+    return row_of(number, item, columns)
 
 
 class Parquet(FileReader):
@@ -306,19 +303,11 @@ def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
 
 
 def row_entry(number: int, item: dict[str, Any], asked: ReaderOptions) -> FileEntry | BadEntry:
-    try:
-        entry = entry_of(
-            number,
-            {
-                name: value if type(value) in _AS_IT_IS else plain_value(value)
-                for name, value in item.items()
-                if value is not None
-            },
-            asked.columns,
-        )
-    except ValueError as error:
-        return BadEntry(number, "malformed", str(error))
-    return _too_large(number, asked.limit) if len(entry.data) > asked.limit else entry
+    there = ((name, value) for name, value in item.items() if value is not None)
+    plain = {name: value if type(value) in _AS_IT_IS else plain_value(value) for name, value in there}
+    entry = row_of(number, plain, asked.columns)
+    is_large = isinstance(entry, FileEntry) and len(entry.data) > asked.limit
+    return _too_large(number, asked.limit) if is_large else entry
 
 
 def _too_large(number: int, limit: int) -> BadEntry:

@@ -32,21 +32,15 @@ _NOTED = {
 
 
 class ClusterTable(SqlitePart):
-    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        with self._snapshot() as connection:
-            sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number
-                ORDER BY d.number"""
-            for name, fields in connection.execute(sql):
-                yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
-
-    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        with self._snapshot() as connection:
+    def scan_annotations(self, *, clustered: bool = False) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        sql = "documents d LEFT JOIN annotations a ON a.document = d.number ORDER BY d.number"
+        if clustered:
             # By its place in the file, which the index on clusters would lose.
-            sql = """SELECT d.id, a.fields FROM annotations a NOT INDEXED
-                CROSS JOIN documents d ON d.number = a.document
+            sql = """annotations a NOT INDEXED CROSS JOIN documents d ON d.number = a.document
                 WHERE a.cluster IS NOT NULL ORDER BY a.document"""
-            for name, fields in connection.execute(sql):
-                yield Ref(cells.text(name)), cells.json_object(fields)
+        with self._snapshot() as connection:
+            for name, fields in connection.execute(f"SELECT d.id, a.fields FROM {sql}"):  # noqa: S608
+                yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         with self._reading() as connection:

@@ -141,7 +141,9 @@ class StoreFile:
             try:
                 return self.connect()
             except sqlite3.OperationalError as error:
-                if not _name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or self._has_log():
+                log = Path(f"{self.real}-wal")
+                has_log = log.exists() and log.stat().st_size > 0
+                if has_log or not _name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
                     raise
             # Nothing can be written beside the file, not even the log's index, and no log is there to be read: no
             # writer is at work, so the file is read as it stands.
@@ -208,10 +210,6 @@ class StoreFile:
     def explained(self) -> StoreErrors[None]:
         """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError with advice."""
         return StoreErrors(self.path, None)
-
-    def _has_log(self) -> bool:
-        log = Path(f"{self.real}-wal")
-        return log.exists() and log.stat().st_size > 0
 
 
 class StoreErrors(AbstractContextManager[T]):

@@ -18,7 +18,7 @@ from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
 from indexer.model.times import in_order
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
+from indexer.stores.base import PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite import cells, file
 from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
@@ -58,7 +58,7 @@ class SqliteStore(ClusterTable, SketchLookups):
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
     """
 
-    capabilities = Capabilities(embedded=True, routing=False, filters=False, visible_at_once=True, atomic_batches=True)
+    embedded = True
 
     def __init__(
         self,
@@ -407,10 +407,6 @@ class SqliteStore(ClusterTable, SketchLookups):
         with self._reading() as connection:
             row = connection.execute("SELECT octets FROM resources WHERE name = ?", (name,)).fetchone()
             return cells.blob(row[0]) if row else None
-
-    def resources(self) -> list[str]:
-        with self._reading() as connection:
-            return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
 
     def close(self) -> None:
         # In the order from the last to the first, each of them also where another one fails.

@@ -137,7 +137,7 @@ def fill(store: Store) -> None:
     cluster_store(store)
     # What is identical the digests say.
     words = itertools.cycle(WORDS[1:])
-    clustered = sorted(store.scan_clustered(), key=lambda pair: pair[0].id)
+    clustered = sorted(store.scan_annotations(clustered=True), key=lambda pair: pair[0].id)
     # Another one goes for these, so they stay.
     staying = {fields["cluster"].get("relation_to") for _, fields in clustered}
     said = [

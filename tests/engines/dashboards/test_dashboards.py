@@ -187,7 +187,7 @@ def test_a_relation_that_nobody_read_is_unknown_and_can_be_clicked(server: Serve
             assert (known["identical"], len(known), "" in known) == (1, 2, flag == "--no-relation")
             [cluster] = store.clusters()
             assert dict(cluster.relations) == known
-            noted = [fields["cluster"].get("relation") for _, fields in store.scan_clustered()]
+            noted = [fields["cluster"].get("relation") for _, fields in store.scan_annotations(clustered=True)]
         assert Counter(noted) == Counter([None, *(word or None for word in known)])
         bars = panels.buckets("relations")
         assert len(bars) == len(known)
@@ -219,7 +219,7 @@ def test_who_repeats_whom(library: Library) -> None:
     with open_store(library.url, read_only=True) as store:
         known: Counter[tuple[str, str]] = Counter()
         there = {record.ref: origin_of(record.source) for record in store.scan(sketches=False)}
-        for ref, fields in store.scan_clustered():
+        for ref, fields in store.scan_annotations(clustered=True):
             if other := repeated_by(ref, fields):
                 known[there[ref], there[other]] += 1
     found = counts(library.ask("whom"))

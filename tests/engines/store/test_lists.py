@@ -44,7 +44,6 @@ def test_what_is_beside_each_part_is_read(
         found = store.get_clusters(["b" * 32, "f" * 32, "a" * 32, "e" * 32])
         assert [each.title if each else None for each in found] == ["b", None, "a", "both-a"]
         assert [store.get_resource(each) for each in ("of-a", "of-b", "of-c")] == [b"aaa", b"bbb", None]
-        assert store.resources() == ["of-a", "of-b"]
     capsys.readouterr()
     assert main(["failures", "--store", url]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["reason-a", "reason-b"]
@@ -53,7 +52,7 @@ def test_what_is_beside_each_part_is_read(
 def test_a_part_without_anything_beside_it(server: Server, index_name: str, parts: dict[str, str]) -> None:
     with open_store(f"{parts['c']},{index_name}-c", read_only=True) as store:
         assert store.stats().failures == {}
-        assert not [*store.failures(), *store.clusters(), *store.resources()]
+        assert not [*store.failures(), *store.clusters()]
         assert store.get_clusters(["a" * 32]) == [None]
 
 
