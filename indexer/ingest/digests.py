@@ -53,3 +53,20 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
 def content_id(data: bytes) -> str:
     """The id of a document named by its content: half of SHA-256, still short enough for a line."""
     return hashlib.sha256(data).hexdigest()[:_DIGITS]
+
+
+def is_same_text(one: str, other: str) -> bool:
+    """True if two texts differ in case and white space alone."""
+    from indexer.core.text import text_digest
+
+    try:
+        return text_digest(one.encode()) == text_digest(other.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def is_text_of(record: Record, data: bytes) -> bool:
+    """True if these bytes are the text that a record was made of, whatever bytes that had."""
+    from indexer.core.text import text_digest
+
+    return text_digest(data).hex() == record.text_digest

@@ -25,8 +25,7 @@ from indexer.ingest.left_out import (
     KnownFailures,
     LeftOutRepeats,
 )
-from indexer.ingest.outcomes import RunCounts, is_short, read_one, record_of
-from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
+from indexer.ingest.outcomes import IngestRun, RunCounts, RunDestination, WriteInProgress, is_short, read_one, record_of
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import DECLARED, DEFAULT_MIN_TOKENS, SIMHASH_DOC, Failure, Record, Ref, with_declared
 from indexer.model.kinds import DOCUMENTS, kind_named

@@ -15,6 +15,10 @@ from indexer.model.times import now
 if TYPE_CHECKING:
     from indexer.stores import Store
 
+_MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
+DUPLICATE, REFUSED_DUPLICATE = "duplicate", "refused-duplicate"
+_AT_ONCE = 1000
+
 
 class Original(Protocol):
     @property
@@ -95,9 +99,6 @@ class LeftOutRepeats(Generic[Key]):
             self._behind[ref] = list(documents)
 
 
-_MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
-
-
 class HeldBack(Generic[Key]):
     """The documents of a run with changed bytes, held back in case they come again; `ref_of` is their identity.
 
@@ -129,10 +130,6 @@ class HeldBack(Generic[Key]):
             self.drop(ref)
             due.append(item)
         return due
-
-
-DUPLICATE, REFUSED_DUPLICATE = "duplicate", "refused-duplicate"
-_AT_ONCE = 1000
 
 
 class KnownFailures:

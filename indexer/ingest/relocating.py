@@ -1,4 +1,4 @@
-"""Files moved aside, replaced by links, and put back.
+"""Files moved aside, replaced by links, and put back, and the list of what was done.
 
 Nothing is overwritten, no symbolic link is followed, and at every moment the bytes of each file are whole somewhere. A
 copy gets its name when complete, so a kill or a full disk leaves no cut file under a document's name.
@@ -29,6 +29,10 @@ Act = Literal["move", "hard", "symbolic"]
 _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 _HERE, _NO_REPLACE = -100, 1
 _NOT_KNOWN = (errno.ENOSYS, errno.EINVAL)
+# The name of the form in the first line of a list.
+FORM = {"form": "neardup acts 1"}
+_LONGEST_LINE = 200_000
+_KINDS = {"mode": int, "size": int, "modified_ns": int}
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,12 +305,6 @@ def _is_link(act: FileAct) -> bool:
 def target_of(path: str, folder: str, base: str) -> str:
     below = os.path.relpath(path, base) if base and path.startswith(os.path.join(base, "")) else path.lstrip(os.sep)
     return str(Path(folder, below))
-
-
-# The name of the form in the first line of a list.
-FORM = {"form": "neardup acts 1"}
-_LONGEST_LINE = 200_000
-_KINDS = {"mode": int, "size": int, "modified_ns": int}
 
 
 class ActList:

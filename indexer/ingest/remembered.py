@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 COLUMNS = "columns"
 # Beyond this many files those that were named first are forgotten.
 MOST_FILES = 100_000
+# The name of the resource in a store.
+PASSED_OVER = "passed-over"
+# Beyond this many kinds of files the rest are counted as one, and beyond this many folders the first are forgotten.
+_MOST_KINDS, _MOST_FOLDERS = 20, 1000
+_OTHERS = "others"
 
 
 class KnownColumns:
@@ -79,13 +84,6 @@ def _read(data: bytes) -> Iterable[tuple[str, ColumnNames]]:
 def _text(note: Mapping[str, Any], name: str) -> str:
     value = note.get(name)
     return value if isinstance(value, str) else ""
-
-
-# The name of the resource in a store.
-PASSED_OVER = "passed-over"
-# Beyond this many kinds of files the rest are counted as one, and beyond this many folders the first are forgotten.
-_MOST_KINDS, _MOST_FOLDERS = 20, 1000
-_OTHERS = "others"
 
 
 class PassedOver:

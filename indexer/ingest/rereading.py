@@ -42,6 +42,9 @@ _UNREADABLE = "unreadable"
 _SECONDS_AT_HAND = 2.0
 # Documents that are extracted together, so that the worker need not wait for each.
 _TOGETHER, _BYTES = 64, 8 << 20
+# What is read at once of lines that may be far from each other.
+_NEAR = 1 << 14
+_MOST_COPIED = 4 << 30
 
 
 class StoredTexts:
@@ -192,11 +195,6 @@ def _as_indexed(record: Record, document: Document) -> Document | ExtractionErro
     if named_again(record.extractor) and document.extractor != record.extractor:
         said = f"it was read by {record.extractor}, and {document.extractor} reads another text"
     return ExtractionError(_UNREADABLE, said)
-
-
-# What is read at once of lines that may be far from each other.
-_NEAR = 1 << 14
-_MOST_COPIED = 4 << 30
 
 
 class StoredParts:

@@ -102,6 +102,22 @@ class PutResult:
     passing: bool = False
 
 
+def results_of(batch: Iterable[Any], done: Mapping[Ref, PutResult]) -> list[PutResult]:
+    """A result for each entry of a batch, a record or the result of a refused one.
+
+    Of records with one ref only the last is written, in place of the others.
+    """
+    results: list[PutResult] = []
+    seen: set[Ref] = set()
+    for entry in batch:
+        result = entry if isinstance(entry, PutResult) else done[entry.ref]
+        if not isinstance(entry, PutResult) and entry.ref in seen and result.status is PutStatus.CREATED:
+            result = PutResult(entry.ref, PutStatus.REPLACED)
+        results.append(result)
+        seen.add(result.ref)
+    return results
+
+
 @dataclass(slots=True)
 class Contended:
     """Documents left as they are, because others change them all the time: their number, and the first few."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from indexer.model import Record
-from indexer.stores.base import PutStatus, Store
+from indexer.stores.base import Store
 
 Status = Literal["created", "replaced", "unchanged", "missing", "failed"]
-_STATUSES: Mapping[PutStatus, Status] = {
-    PutStatus.CREATED: "created", PutStatus.REPLACED: "replaced", PutStatus.FAILED: "failed",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +42,19 @@ class LoadedStore:
         store = self.store
         if store is None:
             return [Landed(record, "created") for record in records]
-        old: Sequence[Record | None] = [None] * len(records)
-        if not store.created:
-            old = store.get([record.ref for record in records])
-        same = [known is not None and _is_same(known, record) for known, record in zip(old, records, strict=True)]
-        left = [record for record, known in zip(records, same, strict=True) if not known]
-        if self._dry_run:
-            there = [known is not None for known, is_same in zip(old, same, strict=True) if not is_same]
-            new = [Landed(one, "replaced" if known else "created") for one, known in zip(left, there, strict=True)]
-        else:
-            results = zip(left, store.put(left), strict=True)
-            new = [Landed(record, _STATUSES[result.status], result.reason) for record, result in results]
-        following = iter(new)
-        return [
-            Landed(record, "unchanged") if known else next(following)
-            for record, known in zip(records, same, strict=True)
+        old = [None] * len(records) if store.created else store.get([record.ref for record in records])
+        left: list[tuple[Record, Status]] = [
+            (record, "replaced" if known else "created")
+            for record, known in zip(records, old, strict=True)
+            if not (known and _is_same(known, record))
         ]
+        written = {record.ref: Landed(record, status) for record, status in left}
+        if not self._dry_run:
+            results = zip(left, store.put(record for record, _ in left), strict=True)
+            written = {
+                record.ref: Landed(record, result.status.value, result.reason) for (record, _), result in results
+            }
+        return [written.get(record.ref) or Landed(record, "unchanged") for record in records]
 
     def finish(self) -> None: ...
 

@@ -19,7 +19,7 @@ from indexer.clustering.clusters import cluster
 from indexer.errors import IncompatibleStoreError
 from indexer.extract import declared
 from indexer.extract.base import Limits, Options
-from indexer.ingest import indexing, run
+from indexer.ingest import indexing, outcomes
 from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
 from indexer.ingest.sources import Input, Rejected
@@ -89,7 +89,7 @@ def test_every_input_is_counted_once(store: Store) -> None:
 def test_a_row_that_was_written_before_another_one_of_its_id_came_is_named(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "BATCH_RECORDS", 1)
+    monkeypatch.setattr(outcomes, "BATCH_RECORDS", 1)
     monkeypatch.setattr(indexing, "_MOST_GROUP_ITEMS", 1)
     rows = [replace(row, number=number) for number, row in enumerate(texts(40), 1)]
     inputs = [*rows, replace(rows[0], data=b"another text", number=41)]
@@ -181,7 +181,7 @@ def test_batches_that_are_still_being_written_are_known(
 
     with monkeypatch.context() as patched, open_store(path, create=store_info("landmarks")) as store:
         patched.setattr(SqliteStore, "_put_batch", slow)
-        patched.setattr(run, "BATCH_RECORDS", batch)
+        patched.setattr(outcomes, "BATCH_RECORDS", batch)
         patched.setattr(indexing, "_MOST_GROUP_ITEMS", 2)
         summary = index(inputs, store, Settings(jobs=0, limits=Limits(input_bytes=5000)))
         assert summary.done == len(inputs)
@@ -220,7 +220,7 @@ def test_of_each_family_something_is_stored_whatever_is_refused(
     ]  # fmt: skip
     path = tmp_path_factory.mktemp("skipping") / "c.neardup"
     with monkeypatch.context() as patched, open_store(path, create=store_info("landmarks")) as store:
-        patched.setattr(run, "BATCH_RECORDS", batch)
+        patched.setattr(outcomes, "BATCH_RECORDS", batch)
         patched.setattr(indexing, "_MOST_GROUP_ITEMS", 2)
         arrivals = Arrivals(store, rule_for(store), skip=True)
         summary = index(inputs, store, Settings(jobs=0, retry_failed=True), arrivals=arrivals)

@@ -187,12 +187,12 @@ def test_a_circle_is_seen_wherever_it_is_closed() -> None:
     one, other, third = map(Path, "abc")
     assert circle({one: [other], other: [third], third: []}) == []
     assert circle({one: [other], other: [third], third: [other]}) == [other, third, other]
-    within = "def late():\n    from indexer.ingest import run, outcomes\n"
-    for_types = "if TYPE_CHECKING:\n    from indexer.ingest import failures\n"
+    within = "def late():\n    from indexer.ingest import outcomes, sources\n"
+    for_types = "if TYPE_CHECKING:\n    from indexer.ingest import left_out\n"
     with NamedTemporaryFile("w", suffix=".py") as file:
         file.write(within + for_types)
         file.flush()
-        assert [path.stem for path in needed(Path(file.name))] == ["run", "outcomes"]
+        assert [path.stem for path in needed(Path(file.name))] == ["outcomes", "sources"]
 
 
 def test_nobody_takes_from_the_top_what_it_has_from_below() -> None:

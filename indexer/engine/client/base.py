@@ -44,6 +44,7 @@ NDJSON = "application/x-ndjson"
 BY_INDEX = {"_index": {"order": "asc", "unmapped_type": "keyword"}}
 # Seconds for a request that nothing depends on.
 _BRIEFLY = 10.0
+MAX_RECORD_BYTES = 16 << 20
 
 
 class _Numbers(elastic_transport.JsonSerializer):
@@ -255,9 +256,6 @@ class Client:
 
 def _trouble_of(error: Exception) -> str:
     return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
-
-
-MAX_RECORD_BYTES = 16 << 20
 
 
 class WrittenFloat(float):

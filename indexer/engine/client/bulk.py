@@ -1,4 +1,4 @@
-"""Bulk requests, several in flight, with one result for each item."""
+"""Documents by identity: read many at once, and written in bulk, several requests in flight."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ _ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "
 _FULL = ("flood-stage watermark", "index read-only / allow delete")
 # An engine takes the block back by itself where room was made; it looks every half minute.
 _FULL_SECONDS = 15.0
+# An index that is gone has none of its documents; where routing is required, none has an identity without it.
+_NOT_THERE = frozenset({"index_not_found_exception", "routing_missing_exception"})
+# The errors that no waiting mends; any other, as of a shard that is away, may pass.
+_LASTING = frozenset({"index_closed_exception", "security_exception", "illegal_argument_exception"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +208,6 @@ def started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]
     # The threads of an executor would be waited for when the process ends.
     threading.Thread(target=run, name="bulk", daemon=True).start()
     return future
-
-
-# An index that is gone has none of its documents; where routing is required, none has an identity without it.
-_NOT_THERE = frozenset({"index_not_found_exception", "routing_missing_exception"})
-# The errors that no waiting mends; any other, as of a shard that is away, may pass.
-_LASTING = frozenset({"index_closed_exception", "security_exception", "illegal_argument_exception"})
 
 
 def multi_get(

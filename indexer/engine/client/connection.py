@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -55,7 +54,7 @@ def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str,
 
     answer = patiently(asked, target.shown, retry, _engine_of)
     if engine := _engine_of(answer):
-        return engine, _json(answer)
+        return engine, answer.json()
     if answer.status == 401:
         raise StoreError(explain_answer(AnswerError(401, "", ""), target.shown, access))
     if answer.leads_away:
@@ -65,13 +64,6 @@ def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str,
         f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {answer.status}); if "
         "one does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
     )
-
-
-def _json(answer: Response) -> Any:
-    try:
-        return json.loads(answer.body)
-    except ValueError:
-        return {}
 
 
 def _engine_of(answer: Response) -> str:

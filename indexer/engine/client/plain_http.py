@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import socket
 import ssl
@@ -10,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +39,11 @@ class Response:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    def json(self) -> Any:
+        """The value of the body; None if it is no JSON."""
+        with suppress(ValueError):
+            return json.loads(self.body)
 
     @property
     def leads_away(self) -> bool:

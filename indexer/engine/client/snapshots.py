@@ -25,6 +25,9 @@ _GONE = 404
 _TIED_ORDER = ({"_seq_no": {"order": "asc", "unmapped_type": "long"}}, BY_INDEX)
 
 Page = list[dict[str, Any]]
+PAGE_BYTES = 8 << 20
+_FIRST_PAGE = 10
+_POLL_SECONDS = 0.1
 
 
 class Snapshot:
@@ -104,11 +107,6 @@ class Snapshot:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-PAGE_BYTES = 8 << 20
-_FIRST_PAGE = 10
-_POLL_SECONDS = 0.1
 
 
 class Search(NamedTuple):

@@ -44,8 +44,7 @@ from indexer.extract.fields import format_of, remark_on
 from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
 from indexer.ingest.left_out import DuplicateFilter
-from indexer.ingest.outcomes import RunCounts, record_of
-from indexer.ingest.run import IngestRun, RunDestination, WriteInProgress
+from indexer.ingest.outcomes import IngestRun, RunCounts, RunDestination, WriteInProgress, record_of
 from indexer.ingest.sketching import DigestedSketches
 from indexer.model import Failure, Record, Ref, with_declared
 from indexer.model.chunking import chunks

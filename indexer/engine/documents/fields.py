@@ -1,4 +1,4 @@
-"""The fields a run reads, compared with remembered ones."""
+"""The fields a run reads, compared with remembered ones, and checks that protect an owner's documents."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from indexer.extract.fields import FieldFormat
 from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
 from indexer.stores.texts import TextFields
+
+_SAMPLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,6 @@ def _remembered(client: Client, aside: Client | None, mappings: Mappings) -> dic
 
 def _mappings_of(client: Client) -> Mappings:
     return read_mappings(client, path_of(client.target.name)[1:])
-
-
-_SAMPLE = 1000
 
 
 def mappings_of(client: Client, path: str) -> Mappings:

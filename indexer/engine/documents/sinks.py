@@ -150,12 +150,12 @@ def in_place(
     # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
     steps = provision.fields(info, _asked(client, provision, specifications))
     if dry_run:
-        return InPlace(client, Bodies(info), single, None)
+        return InPlace(Bodies(info), single, None)
     list(provision.carry_out(steps))
     store = SearchStore(client)
     store.refresh = refresh
     store.context.put_back()
-    return InPlace(client, Bodies(info), single, store)
+    return InPlace(Bodies(info), single, store)
 
 
 def _asked(client: Client, provision: Provision, specifications: Sequence[str]) -> list[SchemeInfo]:
@@ -176,8 +176,8 @@ def _asked(client: Client, provision: Provision, specifications: Sequence[str]) 
 class InPlace(Sink):
     """Partial updates of the part under `neardup`, each conditional on the document being as read."""
 
-    def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
-        self._client, self._bodies, self._single, self.store = client, bodies, single, store
+    def __init__(self, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
+        self._bodies, self._single, self.store = bodies, single, store
         self._wanted = [scheme.name for scheme in bodies.info.schemes]
         # All of it: whether it is neardup's at all is seen anew in every document.
         self.fields = [ROOT]
@@ -213,6 +213,8 @@ class InPlace(Sink):
         )
 
     def write(self, batch: list[Change]) -> list[ChangeResult]:
+        assert self.store  # noqa: S101 a dry run writes nothing
+        context = self.store.context
         actions: list[Action] = []
         refused: dict[int, ChangeResult] = {}
         beside: list[KeysRecord] = []
@@ -225,21 +227,18 @@ class InPlace(Sink):
                 longs.append(bool(long))
             except InexactRecordError as error:
                 refused[number] = ChangeResult(_REFUSED, str(error))
-        if self.store and not {action.index for action in actions} <= self.store.context.mappings.keys():
-            self.store.context.require_mapped(anew=True)
-        if self.store:
-            self.store.context.beside.put(beside)
-        outcomes = send(self._client, actions) if actions else []
+        if not {action.index for action in actions} <= context.mappings.keys():
+            context.require_mapped(anew=True)
+        context.beside.put(beside)
+        outcomes = send(context.client, actions) if actions else []
         sent = (ChangeResult(one.status, one.reason, long) for one, long in zip(outcomes, longs, strict=True))
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
-        if self.store:
-            self.store.context.unseen = True
-            stored = [change.record.ref for change, result in zip(batch, results, strict=True) if result.is_done]
-            forget_failures(self.store.context.failures, stored)
-            done = [change for change, result in zip(batch, results, strict=True) if result.is_done]
-            self.store.context.beside.forget((change.place for change in done), beside)
-            if self.store.refresh == "true":
-                self.store.context.show()
+        context.unseen = True
+        done = [change for change, result in zip(batch, results, strict=True) if result.is_done]
+        forget_failures(context.failures, [change.record.ref for change in done])
+        context.beside.forget((change.place for change in done), beside)
+        if context.refresh == "true":
+            context.show()
         return results
 
     def _fields(self, change: Change) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:

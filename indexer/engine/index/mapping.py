@@ -1,4 +1,4 @@
-"""Mappings, the one place to read their notes on neardup."""
+"""Mappings: the files they are made of, and the one place to read and write their notes on neardup."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ _DEFAULT_FIELDS = 1000
 NOTE = "bulk_load"
 # The entry of the text fields in neardup's part of `_meta`.
 TEXTS = "texts"
+PACKAGE = Path(__file__).resolve().parents[2]
+# The name that an index has for itself in its note; an index beside others has theirs.
+OWN = ""
+_DENIED = 403
 
 
 class IndexMapping:
@@ -56,7 +60,7 @@ class IndexMapping:
     def seems_made(self) -> bool:
         """True if neardup made the index, and the mapping shows no field of others.
 
-        Unmapped fields may still exist: see `indexer.engine.index.stripping.is_own`.
+        Unmapped fields may still exist: see `indexer.engine.setup.removal.is_own`.
         """
         return self.made and set(self.properties) <= {ROOT} and not self.runtime
 
@@ -198,9 +202,6 @@ def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
     return united
 
 
-PACKAGE = Path(__file__).resolve().parents[2]
-
-
 def mappings_directory() -> Path:
     """The folder of the mapping files: inside the installed package, or at the top of a checkout.
 
@@ -244,11 +245,6 @@ def new_index(info: StoreInfo, shards: int | None = None, replicas: int | None =
     }
     given = {name: number for name, number in settings.items() if number is not None}
     return body | ({"settings": {"index": given}} if given else {})
-
-
-# The name that an index has for itself in its note; an index beside others has theirs.
-OWN = ""
-_DENIED = 403
 
 
 def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:

@@ -70,6 +70,19 @@ _DECISION_PROPERTIES: Mapping[str, Any] = {"id": TERM, **_EXACT}
 NOTE_ID = "clustering-note"
 _PREFIX, _, _SUFFIX = side_name("*", "clusters").partition("*")
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
+# So much of a passage is kept: it is there to be recognised.
+_LETTERS = 1000
+COPIED_PROPERTIES: Mapping[str, Any] = {
+    **dict.fromkeys(("kind", "source", "first_in", "then_in"), TERM),
+    # By the name that documents and clusters have, so that one filter narrows all of them.
+    ROOT: {"properties": {"origin": TERM}},
+    "text": {"type": "text"},
+    "document": {"properties": dict.fromkeys(("id", "index", "routing"), TERM)},
+    **dict.fromkeys(("words", "documents", "origins", "longest", "variants", "in_passages", "run"), _LONG),
+    "share": {"type": "float"},
+    "boilerplate": {"type": "boolean"},
+    **dict.fromkeys(("first_indexed_at", "made_at"), _DATE),
+}
 
 
 class SideIndex(Generic[T]):
@@ -351,21 +364,6 @@ def readable(texts: Mapping[str, str | None]) -> dict[str, str]:
 
 def passing(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-# So much of a passage is kept: it is there to be recognised.
-_LETTERS = 1000
-COPIED_PROPERTIES: Mapping[str, Any] = {
-    **dict.fromkeys(("kind", "source", "first_in", "then_in"), TERM),
-    # By the name that documents and clusters have, so that one filter narrows all of them.
-    ROOT: {"properties": {"origin": TERM}},
-    "text": {"type": "text"},
-    "document": {"properties": dict.fromkeys(("id", "index", "routing"), TERM)},
-    **dict.fromkeys(("words", "documents", "origins", "longest", "variants", "in_passages", "run"), _LONG),
-    "share": {"type": "float"},
-    "boilerplate": {"type": "boolean"},
-    **dict.fromkeys(("first_indexed_at", "made_at"), _DATE),
-}
 
 
 def copied_index(client: Client) -> SideIndex[Mapping[str, Any]]:

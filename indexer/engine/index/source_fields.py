@@ -9,11 +9,11 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any
 
-from indexer.core.text import text_digest
 from indexer.engine.client.base import WrittenFloat
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import IndexMapping, Mappings
 from indexer.errors import StoreError, UsageError
+from indexer.ingest.digests import is_same_text
 from indexer.stores.texts import TextFields
 
 ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
@@ -145,11 +145,7 @@ def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Co
         if any(value not in (strings, *strings) for value, strings in zip(values, read, strict=True)):
             # More than texts stand there.
             return False
-        try:
-            digests = [text_digest("\n".join(strings).encode()) for strings in read]
-        except UnicodeEncodeError:
-            return False
-        return digests[0] == digests[1]
+        return is_same_text(*map("\n".join, read))
 
     named = ((path, ".".join(path)) for path in left.keys() | right.keys())
     return sorted({name for path, name in named if not same(path, name)})

@@ -110,7 +110,7 @@ class Dashboards:
                 continue
             boundary = uuid.uuid4().hex
             answer = self._ask(step.method, step.path, _form(step.body, boundary), boundary)
-            result = _json(answer) or {}
+            result = answer.json() or {}
             if not result.get("success"):
                 raise StoreError(f"{self.shown}: {_refusal(result, len(step.body))}")
             put = counted(result.get("successCount", len(step.body)), "object")
@@ -124,7 +124,7 @@ class Dashboards:
 
     def _recognise(self) -> str:
         answer = self._send_patiently("GET", "/api/status")
-        status = _json(answer)
+        status = answer.json()
         if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
             raise StoreError(f"{self.shown}: this is Elasticsearch itself; give the address of Kibana, often port 5601")
         if b"opensearch.org" in answer.body and "osd-name" not in answer.headers:
@@ -162,7 +162,7 @@ class Dashboards:
         if answer.status == 403:
             raise StoreError(f"{self.shown}: {product} does not allow this to the {who or 'anonymous user'} (403)")
         if answer.status >= 400 and answer.status != 404:
-            status = _json(answer)
+            status = answer.json()
             why = self._access.hidden(str(status.get("message", ""))) if isinstance(status, dict) else ""
             raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
@@ -176,13 +176,6 @@ class Dashboards:
         if boundary:
             headers["Content-Type"] = f"multipart/form-data; boundary={boundary}"
         return ask(self._url + path, self._access, self._retry.timeout, method=method, body=body, headers=headers)
-
-
-def _json(answer: Response) -> Any:
-    try:
-        return json.loads(answer.body)
-    except ValueError:
-        return None
 
 
 def _line(saved: Mapping[str, Any]) -> str:

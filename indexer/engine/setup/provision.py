@@ -17,8 +17,7 @@ from indexer.engine.index.keys_beside import beside_name
 from indexer.engine.index.mapping import IndexMapping, Mappings, load, meta, properties, read_mappings
 from indexer.engine.index.side_index import is_side, require_sides
 from indexer.engine.index.sketches import is_scheme, sketch_properties
-from indexer.engine.index.stripping import STRIPPING, lost
-from indexer.engine.setup.removal import Stripping, delete_made, is_made, require_open, require_place
+from indexer.engine.setup.removal import STRIPPING, Stripping, delete_made, is_made, lost, require_open, require_place
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model.kinds import DOCUMENTS
 from indexer.schemes.keys.layout import SchemeInfo

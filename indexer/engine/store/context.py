@@ -1,4 +1,4 @@
-"""The state shared by the parts of a store."""
+"""The state shared by the parts of a store, and their lookups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import in_flight, item_at, multi_get, place_of
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.names import is_stream, reading_path
+from indexer.engine.client.names import is_stream, path_of, reading_path
 from indexer.engine.client.snapshots import Page, pages
 from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import ROOT, Bodies, own_part
@@ -78,6 +78,10 @@ class Context:
 
     def mapping_of(self, index: str) -> IndexMapping:
         return self.mappings.get(index) or self.read_mappings().get(index) or IndexMapping(index, {})
+
+    def mappings_of(self, index: str) -> Mappings:
+        """Those of this store if it has the index, else of another index."""
+        return self.mappings if index in self.mappings else read_mappings(self.client, path_of(index)[1:])
 
     def read_again(self) -> None:
         self.mappings = self.read_mappings()

@@ -1,4 +1,4 @@
-"""Read records and annotations, scan, count."""
+"""Read and find records and annotations, scan, count."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ from indexer.stores.base import Stats, Versioned
 
 _PRECISION = 40_000
 _VALUES_CHUNK = 10_000
+# How engines write that a nested object is part of the document too.
+_ON = (True, "true")
+# Quoted words and regular expressions hold no names of fields.
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\])*/')
+_NAME = re.compile(r"(?:^|[\s(+\-!])((?:\\.|[^\s:\"()\\])+):")
+_EXISTS = re.compile(r"_exists_:\s*((?:\\.|[^\s:\"()\\])+)")
 
 
 class ReadPart(StorePart):
@@ -256,14 +262,6 @@ class ReadPart(StorePart):
                 break
         named = (Ref(ref.id, "" if self.context.single else ref.index, ref.routing) for ref in refs)
         return sorted(named, key=ref_order)
-
-
-# How engines write that a nested object is part of the document too.
-_ON = (True, "true")
-# Quoted words and regular expressions hold no names of fields.
-_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\])*/')
-_NAME = re.compile(r"(?:^|[\s(+\-!])((?:\\.|[^\s:\"()\\])+):")
-_EXISTS = re.compile(r"_exists_:\s*((?:\\.|[^\s:\"()\\])+)")
 
 
 def parser_reason(text: str, query: str) -> str:

@@ -19,7 +19,7 @@ from indexer.engine.index.side_index import (
     resources_index,
 )
 from indexer.engine.index.sketches import forgotten, sketch_properties
-from indexer.engine.index.stripping import lost
+from indexer.engine.setup.removal import lost
 from indexer.engine.store.context import Context, StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, cast
 
-from indexer.core.text import text_digest
 from indexer.engine.client.base import Client, encoded
 from indexer.engine.client.bulk import item_at, multi_get
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.client.names import path_of, reading_path
+from indexer.engine.client.names import reading_path
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import OWN, Mappings, is_denied, read_mappings
 from indexer.engine.index.source_fields import (
@@ -27,7 +26,7 @@ from indexer.engine.store.context import Context, StorePart
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract.base import Content, Options
 from indexer.extract.fields import format_of, remark_on
-from indexer.ingest.digests import source_digest
+from indexer.ingest.digests import is_text_of, source_digest
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.stores.texts import DocumentForm, StoredText, TextFields, document_of
@@ -60,8 +59,7 @@ class TextPart(StorePart):
         ]
 
     def _paths(self, index: str, names: Sequence[str]) -> dict[str, str]:
-        mappings = self.context.mappings
-        known = mappings if index in mappings else read_mappings(self.client, path_of(index)[1:])
+        known = self.context.mappings_of(index)
         paths = {}
         for name in names:
             try:
@@ -144,8 +142,7 @@ class _FieldTexts:
 
     def _paths_in(self, index: str, fields: TextFields) -> tuple[str, ...]:
         if (index, fields) not in self._paths:
-            known, shown = self._context.mappings, self._context.shown
-            mappings = known if index in known else read_mappings(self._client, path_of(index)[1:])
+            mappings, shown = self._context.mappings_of(index), self._context.shown
             paths: tuple[str, ...] = ()
             try:
                 paths = source_paths(mappings, fields.names, shown) if mappings else ()
@@ -178,7 +175,7 @@ class _FieldTexts:
         if source_digest(exact, info, options) == each.record.source_digest:
             return True
         # A record that was loaded from a batch has the digest of other bytes with the same text.
-        return kind == "text" and text_digest(data).hex() == each.record.text_digest
+        return kind == "text" and is_text_of(each.record, data)
 
 
 class RememberedFields:

@@ -40,12 +40,12 @@ from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import OWN, Mappings
 from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.source_fields import differing_fields, source_paths
-from indexer.engine.index.stripping import Stripper, foreign_names, lost
+from indexer.engine.setup.removal import Stripper, foreign_names, lost
 from indexer.engine.store.context import Context, StorePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
-from indexer.stores.base import PutResult, PutStatus
+from indexer.stores.base import PutResult, PutStatus, results_of
 
 _CHANGED = 409
 _FORBIDDEN = 403
@@ -136,18 +136,7 @@ class WritePart(StorePart):
         self.context.unseen = True
         stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
         forget_failures(self.context.failures, stored)
-        results = []
-        seen: set[Ref] = set()
-        for row in batch:
-            if isinstance(row, PutResult):
-                results.append(row)
-                continue
-            result = done[row.ref]
-            if row.ref in seen and result.status is PutStatus.CREATED:
-                result = PutResult(row.ref, PutStatus.REPLACED)
-            results.append(result)
-            seen.add(row.ref)
-        return results
+        return results_of(batch, done)
 
     def _store_rows(self, rows: list[_StoredRecord]) -> dict[Ref, PutResult]:
         done: dict[Ref, PutResult] = {}

@@ -49,6 +49,10 @@ _AS_IT_IS = frozenset((str, int, bool))
 # Tuples, because a union would be made anew for each value.
 _TIMES, _IN_JSON = (datetime, date, time), (str, int, bool, dict)
 _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
+BATCH_FOOTER = b"neardup"
+"""The key of a footer under which a file says what it is."""
+BATCH_FOLDERS = ("sketches", "clusters", "clusters-before")
+"""The names of the folders in which such files are written."""
 
 
 class Csv(FileReader):
@@ -320,12 +324,6 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, _TIMES):
         return value.isoformat()
     return value if isinstance(value, _IN_JSON) else str(value)
-
-
-BATCH_FOOTER = b"neardup"
-"""The key of a footer under which a file says what it is."""
-BATCH_FOLDERS = ("sketches", "clusters", "clusters-before")
-"""The names of the folders in which such files are written."""
 
 
 def kind_of_batch(schema: Any, columns: ColumnNames) -> str:

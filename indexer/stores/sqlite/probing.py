@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from indexer.errors import UsageError
-from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.model import SIMHASH_DOC, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.stores.sketches import BOUND, Check, Found, LazySequence, Probe, RareKeys, require_schemes
@@ -21,6 +21,8 @@ from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer, SqlitePart
 from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, joined
 
+T = TypeVar("T")
+Each = TypeVar("Each")
 # Where no more are found, whole records come at once.
 FEW = 200
 _READ = 16_384
@@ -68,7 +70,7 @@ class SketchLookups(SqlitePart):
                 answer = Found(
                     refs,
                     _payloads(rows, names, _RECORD_WIDTH),
-                    records=LazySequence(rows, self._record),
+                    records=self._lazily(rows, lambda row: self._packer.record(row[:_RECORD_WIDTH])),
                     lacking=lacking,
                     set_aside=set_aside,
                 )
@@ -113,20 +115,16 @@ class SketchLookups(SqlitePart):
                 there[scheme] = {cells.integer(key) + known.half for (key,) in rows}
         return there
 
-    def _ref(self, row: Sequence[Any]) -> Ref:
-        try:
-            return Ref(cells.text(row[0]))
-        except cells.DamagedError:
-            with self._reading():
-                raise
+    def _lazily(self, rows: Sequence[T], make: Callable[[T], Each]) -> LazySequence[Each]:
+        def made(row: T) -> Each:
+            try:
+                return make(row)
+            except cells.DamagedError:
+                # _reading() explains the error; to enter it for each row would take as long as to read the row.
+                with self._reading():
+                    raise
 
-    def _record(self, row: Sequence[Any]) -> Record:
-        try:
-            return self._packer.record(row[:_RECORD_WIDTH])
-        except cells.DamagedError:
-            # _reading() explains the error; to enter it for each record would take as long as to read the record.
-            with self._reading():
-                raise
+        return LazySequence(rows, made)
 
     def _require(self, names: Sequence[str]) -> None:
         require_schemes(self.info.schemes, names, str(self.path))
@@ -165,7 +163,7 @@ class SketchLookups(SqlitePart):
                     )
                     for place, name in zip(range(1 + len(names), len(rows[0]), 2), keyed, strict=True)
                 }
-                yield Found(LazySequence(rows, self._ref), _payloads(rows, names, 1), columns)
+                yield Found(self._lazily(rows, lambda row: Ref(cells.text(row[0]))), _payloads(rows, names, 1), columns)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         self._require(schemes)

@@ -1,4 +1,4 @@
-"""Records as rows of the embedded store and back, exactly."""
+"""Records as rows of the embedded store and back, exactly, and the base of the parts of the store."""
 
 from __future__ import annotations
 
@@ -43,6 +43,13 @@ RECORD_COLUMNS = (
 
 # Places in the columns of a row.
 _INDEXED_AT, _TEXT_DIGEST = 7, 11
+T = TypeVar("T")
+READ_ROWS = 1000
+# Rows of clusters and the like that are written at once.
+_BATCH = 8000
+# In one statement, where this SQLite takes as many.
+_PARAMETERS = 30_000
+_MIN_MERGE_BITS = 12
 
 
 class RefusedRecordError(Exception):
@@ -219,16 +226,6 @@ class Packer:
     def failure(self, row: Sequence[Any]) -> Failure:
         name, source, reason, detail, failed_at, digest = map(cells.text, row)
         return Failure(Ref(name), self._folder.now(source), reason, detail, failed_at, digest)
-
-
-T = TypeVar("T")
-
-READ_ROWS = 1000
-# Rows of clusters and the like that are written at once.
-_BATCH = 8000
-# In one statement, where this SQLite takes as many.
-_PARAMETERS = 30_000
-_MIN_MERGE_BITS = 12
 
 
 class SqlitePart(Store):

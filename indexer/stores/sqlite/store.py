@@ -18,7 +18,7 @@ from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
 from indexer.model.times import in_order
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.base import PutResult, PutStatus, Stats, StoreInfo
+from indexer.stores.base import PutResult, PutStatus, Stats, StoreInfo, results_of
 from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite import cells, file
 from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
@@ -211,15 +211,8 @@ class SqliteStore(ClusterTable, SketchLookups):
                 connection.execute(f"DELETE FROM failures WHERE id IN ({marks(len(some))})", some)  # noqa: S608 marks
         with self._reading() as connection:
             fit_log(connection)
-        results = []
-        seen = set(stored)
-        for entry in batch:
-            if isinstance(entry, PutResult):
-                results.append(entry)
-                continue
-            results.append(PutResult(entry.ref, PutStatus.REPLACED if entry.id in seen else PutStatus.CREATED))
-            seen.add(entry.id)
-        return results
+        statuses = {row.ref: PutStatus.REPLACED if name in stored else PutStatus.CREATED for name, row in last.items()}
+        return results_of(batch, {ref: PutResult(ref, status) for ref, status in statuses.items()})
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         names = [pack_ref(ref) for ref in refs]

@@ -169,7 +169,7 @@ def test_a_run_that_the_engine_ends_does_not_wait_for_it_again(
     server: Server, proxy: Proxy, index_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nothing is written before the end.
-    monkeypatch.setattr("indexer.ingest.run._BATCH_SECONDS", 1e9)
+    monkeypatch.setattr("indexer.ingest.outcomes._BATCH_SECONDS", 1e9)
     brief = RetryPolicy(timeout=5, limit=1, first=0.05, longest=0.2)
     with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), retry=brief) as store:
 
