@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
+from itertools import groupby
+from operator import itemgetter
 
 from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.extract.text import cleaned, decode, extract_text, first_line
 from indexer.model import Document
+from indexer.text.counts import counted
 
 _TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
 _TIMES = re.compile(rf"\s*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t].*)?", re.ASCII)
@@ -42,10 +45,23 @@ def extract_subtitles(data: bytes) -> Document:
     whole = "\n".join(said)
     name = f"subtitles rules {EXTRACTOR_VERSION} ({codec})"
     left_out = [("note", cleaned(" ".join(note))) for note in notes]
-    # Many cues have the same speaker.
-    named = dict.fromkeys(name for cue in cues for line in cue for name in _VOICE.findall(line))
-    left_out += [("speaker", cleaned(unescape(name))) for name in named]
+    left_out += [("speaker", f"{name}, {counted(words, 'word')}") for name, words in _turns(cues) if name]
     return Document(whole, first_line(whole), extractor=name, left_out=tuple(left_out))
+
+
+def _turns(cues: list[list[str]]) -> Iterator[tuple[str, int]]:
+    """Who speaks, and how many words until another one does."""
+    said = list[tuple[str, int]]()
+    for cue in cues:
+        name = ""
+        for line in cue:
+            words, *voices = _VOICE.split(line)
+            said.append((name, len(_plain(words).split())))
+            for voice, words in zip(voices[::2], voices[1::2], strict=True):
+                name = cleaned(unescape(voice))
+                said.append((name, len(_plain(words).split())))
+    for name, turns in groupby((turn for turn in said if turn[1]), itemgetter(0)):
+        yield name, sum(words for _, words in turns)
 
 
 def _cues(lines: list[str], notes: list[list[str]]) -> Iterator[list[str]]:

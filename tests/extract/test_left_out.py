@@ -52,6 +52,7 @@ def test_a_page_keeps_its_furniture_and_its_fields_beside_the_text(extractor: Ex
     [
         ("<p>It has 10<sup>6</sup> stars<sup>a</sup>", "It has 10^6 starsa", ()),
         ("<p>It is <del>not</del> valid", "It is […] valid", (("deleted", "not"),)),
+        ("<p>A <math><mfrac><mn>1</mn><mn>2</mn></mfrac> of <msup><mi>x</mi><mn>2</mn></msup>", "A 1/2 of x^2", ()),
         ("<p><input type=checkbox checked> tea <input type=radio> rye", "[x] tea [ ] rye", ()),
     ],
 )

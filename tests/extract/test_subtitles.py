@@ -72,7 +72,15 @@ def test_who_speaks_stands_beside_the_text() -> None:
     said = ["<v.loud Ann Ash>Who took the ladder?", "<v Ben &amp; Cem>Nobody.", "<v Ann Ash>It stood <v>here.</v>"]
     found = read_document(vtt(said).encode(), "a.vtt", Options(), Limits())
     assert found.text == "Who took the ladder?\nNobody.\nIt stood here."
-    assert [text for kind, text in found.left_out if kind == "speaker"] == ["Ann Ash", "Ben & Cem"]
+    turns = ["Ann Ash, 4 words", "Ben & Cem, 1 word", "Ann Ash, 3 words"]
+    assert [text for kind, text in found.left_out if kind == "speaker"] == turns
+
+
+def test_subtitles_tell_who_says_what() -> None:
+    said = [["<v Ann>Is it late?", f"<v {name}>It is.", "<v Ben>Then we go."] for name in ("Ann", "Ben")]
+    one, other = (read_document(vtt(lines).encode(), "a.vtt", Options(), Limits()) for lines in said)
+    assert one.text == other.text
+    assert one.left_out != other.left_out
 
 
 @pytest.mark.parametrize(

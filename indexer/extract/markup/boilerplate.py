@@ -28,11 +28,12 @@ _NEVER_SHOWN = words(
 _FURNITURE = words("nav header footer aside form dialog search button select textarea amp-sidebar amp-consent")
 # What says more than the text in it.
 _DELETED = ("del", "s", "strike")
-_WRITTEN = ("input", "sup", *_DELETED)
+_RAISED, _FRACTION = ("sup", "msup"), "mfrac"
+_WRITTEN = ("input", *_RAISED, _FRACTION, *_DELETED)
 _SAYS_MORE = frozenset((*_WRITTEN, "option", *_NEVER_SHOWN))
 # The fields whose values nobody enters, or nobody may see.
 _NO_FIELDS = frozenset(words("hidden submit button reset image file password"))
-ELEMENTS = [*_NEVER_SHOWN, *_FURNITURE, "sup", *_DELETED]
+ELEMENTS = [*_NEVER_SHOWN, *_FURNITURE, *_RAISED, _FRACTION, *_DELETED]
 _ALWAYS_OUT = frozenset(_NEVER_SHOWN)
 _NO_WORDS = frozenset(("head", "title", "script", "style", "rp", "annotation-xml"))
 # The page itself: scripts hide it until they show it, and its classes name what the page has, such as "sidebar".
@@ -192,9 +193,12 @@ def _written_out(element: Element) -> Iterator[tuple[str, str]]:
             yield "field", cleaned(_plain(attributes.get("value")))
     elif tag == "option":
         yield "field", cleaned(element.text)
-    elif tag == "sup":
-        if element.text.strip()[:1].isdigit():
-            element.prepend("^")
+    elif tag in _RAISED or tag == _FRACTION:
+        last = element if tag == "sup" else [element, *element.children()][-1]
+        if tag == _FRACTION:
+            last.prepend("/")
+        elif last.text.strip()[:1].isdigit():
+            last.prepend("^")
     elif tag in _DELETED:
         yield DELETED, cleaned(element.text)
         element.replace(DELETION)
