@@ -50,7 +50,7 @@ def extract_subtitles(data: bytes) -> Document:
 
 
 def _turns(cues: list[list[str]]) -> Iterator[tuple[str, int]]:
-    """Who speaks, and how many words until another one does."""
+    """The speakers in turn, each with the number of words until another one speaks."""
     said = list[tuple[str, int]]()
     for cue in cues:
         name = ""

@@ -252,3 +252,43 @@ def test_raised_digits_of_open_documents_are_exponents(extractor: Extractor) -> 
         }
     )
     assert read(made, "a.odt", extractor).text == "10^6 7"
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_struck_words_and_objects_of_open_documents_stand_beside_the_text(extractor: Extractor) -> None:
+    made = zipped(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": "<o:doc xmlns:o='o' xmlns:s='s' xmlns:t='t'><s:style s:name='T1'><s:text-properties "
+            "s:text-line-through-style='solid'/></s:style><t:p>It is <t:span t:style-name='T1'>not</t:span> "
+            "<t:span t:style-name='T2'>valid</t:span></t:p></o:doc>",
+            "Object 1/content.xml": "<math><mi>E</mi><mo>=</mo><mn>4</mn></math>",
+        }
+    )
+    found = read(made, "a.odt", extractor)
+    assert (found.text, found.left_out) == ("It is […] valid", (("deleted", "not"), ("object", "E=4")))
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    ("body", "text", "left_out"),
+    [
+        (
+            "<r><rPr><strike/></rPr><t>not</t></r><r><rPr><dstrike/></rPr><t>at all</t></r>"
+            "<r><rPr><strike val='0'/></rPr><t> valid</t></r>",
+            "[…] valid",
+            (("deleted", "not at all"),),
+        ),
+        ("<pPr><rPr><strike/></rPr></pPr><r><t>valid</t></r>", "valid", ()),
+        ("<f><num><r><t>1</t></r></num><den><r><t>2</t></r></den></f>", "1/2", ()),
+        ("<sSup><e><r><t>x</t></r></e><sup><r><t>2</t></r></sup></sSup><r><t>y</t></r>", "x^2y", ()),
+        ("<d><dPr/><e><r><t>a</t></r></e><e><d><e><r><t>b</t></r></e></d></e></d>", "(a|(b))", ()),
+        ("<d><dPr><begChr val='['/><endChr val=']'/></dPr><e><rad><e><r><t>4</t></r></e></rad></e></d>", "[√4]", ()),
+    ],
+)
+def test_struck_words_and_formulas_of_word_are_written_out(
+    body: str, text: str, left_out: tuple[tuple[str, str], ...], extractor: Extractor
+) -> None:
+    made = zipped({"word/document.xml": f"<document><body><p>{body}</p></body></document>"})
+    found = read(made, "a.docx", extractor)
+    assert (found.text, found.left_out) == (text, left_out)

@@ -40,6 +40,10 @@ _ENDS = {
 }
 
 
+# Formulas of Office (ECMA-376, part 1, section 22.1): fractions and roots.
+_FORMULAS = {"den": "/", "rad": "\u221a"}
+_BETWEEN = "|"
+_OFF = frozenset(("0", "false", "off"))
 # What stands beside the text, by what it is called; what has no name is another form of the text, or made from it.
 _OUT_OF_DOCX = {"del": DELETED, "moveFrom": "", "Fallback": ""}
 _OUT_OF_OPEN_DOCUMENT = {
@@ -81,7 +85,9 @@ class _OfficeText:
         self._aside: list[str] = []
         self._inside = self._out_at = 0
         self._is_raised = False
-        self._style_name, self._raised = "", set[str]()
+        self._is_struck = False
+        self._style_name, self._raised, self._struck = "", set[str](), set[str]()
+        self._brackets: list[dict[str, str]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         name = _local(tag)
@@ -102,20 +108,48 @@ class _OfficeText:
             self._note_from = len(self.parts)
         elif name == "change":
             self.parts.append(DELETION)
-        elif name == "vertAlign":
-            self._is_raised = _value(attributes, "val") == "superscript"
-        elif name == "style":
-            self._style_name = _value(attributes, "name")
-        elif name == "text-properties" and _value(attributes, "text-position").startswith("super"):
-            self._raised.add(self._style_name)
-        elif name == "span":
-            self._is_raised = _value(attributes, "style-name") in self._raised
         elif name == "ilvl" and (level := _value(attributes, "val")) not in ("", "0"):
             self.left_out.append(("list level", level))
+        self._begin_style(name, attributes)
+        self._begin_formula(name, attributes)
+
+    def _begin_style(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "vertAlign":
+            self._is_raised = _value(attributes, "val") == "superscript"
+        elif name in ("strike", "dstrike"):
+            self._is_struck = self._path[-3:-1] == ["r", "rPr"] and _value(attributes, "val") not in _OFF
+        elif name == "style":
+            self._style_name = _value(attributes, "name")
+        elif name == "text-properties":
+            if _value(attributes, "text-position").startswith("super"):
+                self._raised.add(self._style_name)
+            if _value(attributes, "text-line-through-style") not in ("", "none"):
+                self._struck.add(self._style_name)
+        elif name == "span":
+            style = _value(attributes, "style-name")
+            self._is_raised, self._is_struck = style in self._raised, style in self._struck
+
+    def _begin_formula(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "sup":
+            self._is_raised = True
+        elif name in _FORMULAS:
+            self.parts.append(_FORMULAS[name])
+        elif name == "chr":
+            self.parts.append(_value(attributes, "val"))
+        elif name == "d":
+            self._brackets.append({"begChr": "(", "endChr": ")"})
+        elif name in ("begChr", "endChr") and self._brackets:
+            self._brackets[-1][name] = _value(attributes, "val")
+        elif name == "e" and self._path[-2:-1] == ["d"]:
+            self.parts.append(self._brackets[-1]["begChr"])
+            self._brackets[-1]["begChr"] = _BETWEEN
 
     def end(self, _tag: str = "") -> None:
         name = self._path[-1]
         self._end_of(name)
+        if name == "d" and not self._out_at:
+            brackets = self._brackets.pop()
+            self.parts += [brackets["endChr"]] if brackets["begChr"] == _BETWEEN else []
         if name == "note-body" and not self._out_at:
             # A note stands in a sentence, and is shown behind it.
             self.notes += self.parts[self._note_from :]
@@ -131,7 +165,7 @@ class _OfficeText:
         self._path.pop()
         self._inside -= name in self._within
         if name in ("r", "span"):
-            self._is_raised = False
+            self._is_raised = self._is_struck = False
 
     def _end_of(self, name: str) -> None:
         if name in _ENDS:
@@ -142,8 +176,17 @@ class _OfficeText:
             return
         if self._out_at:
             self._aside.append(text)
+        elif self._inside and self._is_struck and text.strip():
+            self._strike(text)
         elif self._inside:
             self.parts.append(f"^{text}" if self._is_raised and text[:1].isdigit() else text)
+
+    def _strike(self, text: str) -> None:
+        if self.parts[-1:] == [DELETION]:
+            text = f"{self.left_out.pop()[1]} {text}"
+        else:
+            self.parts.append(DELETION)
+        self.left_out.append((DELETED, cleaned(text)))
 
 
 class _OpeningText(_OfficeText):
@@ -263,6 +306,11 @@ def extract_open_document(parts: PackageParts, _content: Content, extractor: str
     words = _OpeningText("p h", _OUT_OF_OPEN_DOCUMENT)
     text = in_blocks(_words(parts.read("content.xml"), extractor, words))
     left_out = words.left_out + (_aside(parts, "styles.xml", extractor) if "styles.xml" in parts else [])
+    for name in parts.names(""):
+        # A formula or a chart.
+        if name.endswith("/content.xml"):
+            with suppress(ExtractionError):
+                left_out.append(("object", cleaned(_words(parts.read(name), extractor, _OfficeText("p math")))))
     title = _title(parts, "meta.xml", extractor) or words.title()
     return _extracted("OpenDocument", extractor, text, title, left_out)
 
