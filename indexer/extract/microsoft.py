@@ -7,7 +7,7 @@ import importlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -40,6 +40,16 @@ _FIELD_CODE = re.compile(
 )
 # The library takes a picture without data for damage of the whole document.
 _PICTURE = re.compile(rb"<((?:\w{1,9}:)?)pic[ >].*?</\1pic>", re.DOTALL)
+# What the library passes over in RTF (1.9.1, page 9), and the groups in it that hold no text of their own.
+_RTF_ASIDE = {
+    **dict.fromkeys((b"header", b"headerl", b"headerr", b"headerf"), "page header"),
+    **dict.fromkeys((b"footer", b"footerl", b"footerr", b"footerf"), "page footer"),
+    b"footnote": "footnote",
+    b"annotation": "comment",
+}
+_RTF_NO_TEXT = frozenset((b"pict", b"fldinst", b"object", b"listtext", b"atnref", b"atndate"))
+_RTF_SPACES = frozenset((b"par", b"line", b"tab", b"cell"))
+_RTF_PIECE = re.compile(rb"\\'([0-9a-fA-F]{2})|\\([a-z]{1,32})(-?[0-9]{1,9})? ?|\\([^a-z'])|([{}])|([^\\{}\r\n]+)")
 _ENCRYPTED = ("EncryptedPackage", "EncryptionInfo")
 _ROOTS: Mapping[Format, str] = {"pptx": "ppt", "xlsx": "xl"}
 _TYPES: Mapping[Format, str] = {
@@ -118,12 +128,56 @@ def _without_pictures(data: bytes, limits: Limits) -> bytes:
 
 def _beside(kind: Format, data: bytes, text: str, limits: Limits) -> tuple[tuple[str, str], ...]:
     """The parts that the library does not read, which are not worth a document's failure."""
-    if kind not in _ROOTS:
-        return ()
-    with suppress(ExtractionError), PackageParts(data, limits) as parts:
-        beside = parts_beside(parts, _ROOTS[kind], "fast")
-        return tuple((name, part) for name, part in beside if name == COMMENTER or part not in text)
-    return ()
+    beside = list[tuple[str, str]]()
+    if kind == "rtf" and any(rb"\%s" % name in data for name in _RTF_ASIDE):
+        beside = [(name, cleaned(part)) for name, part in _beside_rtf(data)]
+    elif kind in _ROOTS:
+        with suppress(ExtractionError), PackageParts(data, limits) as parts:
+            beside = parts_beside(parts, _ROOTS[kind], "fast")
+    return tuple((name, part) for name, part in beside if name == COMMENTER or (part and part not in text))
+
+
+def _beside_rtf(data: bytes) -> Iterator[tuple[str, str]]:
+    depth = within = begin = 0
+    kind = ""
+    for piece in _RTF_PIECE.finditer(data):
+        depth += piece[5] == b"{"
+        if not within and (kind := _RTF_ASIDE.get(piece[2] or b"", "")):
+            within, begin = depth, piece.end()
+        if piece[5] == b"}":
+            if within == depth:
+                # A character beyond the first plane is written as two halves.
+                pieces = _RTF_PIECE.finditer(data, begin, piece.start())
+                text = "".join(_rtf_words(pieces)).encode("utf-16-le", "surrogatepass")
+                yield kind, text.decode("utf-16-le", "replace")
+                within = 0
+            depth -= 1
+
+
+def _rtf_words(pieces: Iterable[re.Match[bytes]]) -> Iterator[str]:
+    silent = skipped = 0
+    depth = fallback = 1
+    for piece in pieces:
+        code, word, number, _, brace, plain = piece.groups()
+        if brace:
+            silent = 0 if brace == b"}" and silent == depth else silent
+            depth += 1 if brace == b"{" else -1
+        elif silent:
+            continue
+        elif word in _RTF_NO_TEXT:
+            silent = depth
+        elif word == b"uc":
+            fallback = int(number or 1)
+        elif word == b"u":
+            yield chr(int(number or 0) % 0x10000)
+            skipped = fallback
+        elif word:
+            yield " " if word in _RTF_SPACES else ""
+        elif plain or skipped:
+            yield (plain or b"")[skipped:].decode("ascii", "replace")
+            skipped = max(0, skipped - len(plain or b"."))
+        elif code:
+            yield bytes.fromhex(code.decode()).decode("cp1252", "replace")
 
 
 def _stream(name: str) -> bytes:

@@ -40,6 +40,17 @@ def test_rtf() -> None:
     assert found.extractor.startswith("kreuzberg ")
 
 
+def test_what_is_left_out_of_rtf_stands_beside_it() -> None:
+    found = read(
+        rb"{\rtf1\ansi{\headerl{\pict 0a}Bill 4711}A pot of tea{\*\footnote\pard caf\'e9 \u8217's {\*\fldinst PAGE}"
+        rb"\uc0\u8364 5{\i  best\par}\uc1\u-10179?\u-8704\'3f}.{\*\annotation\pard too dear\par}\par}",
+        "a.rtf",
+    )
+    left_out = [part for part in found.left_out if part[1] not in found.text]
+    assert left_out == [("footnote", "café ’s €5 best 😀"), ("comment", "too dear")]
+    assert "Bill 4711" in f"{found.text} {found.left_out}"
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
