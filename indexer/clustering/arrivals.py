@@ -24,13 +24,13 @@ from indexer.clustering.relation_notes import NotedRelations
 from indexer.clustering.verdicts import MOST_TRIED
 from indexer.clustering.versions import ReplacedVersions
 from indexer.errors import StoreError, UsageError
-from indexer.ingest.left_out import DuplicateFilter
+from indexer.ingest.left_out import MARKED_DUPLICATE, DuplicateFilter
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import found_of, nodes_of, read_nodes
 from indexer.matching.pairing import node_pairs
 from indexer.matching.rule import MatchRule, TextVerification, default_rule
-from indexer.model import Record, Ref
+from indexer.model import Failure, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
 from indexer.stores.base import Store
@@ -164,7 +164,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         # Stored documents that are not in their clusters yet, in the order in which they came, with what is near.
         self._waiting: dict[Ref, list[Neighbour] | None] = {}
         # What documents of the batch repeat that get a mark.
-        self._marks: dict[Ref, Ref] = {}
+        self._marks: dict[Ref, KnownOriginal] = {}
         # Clusters of which documents were replaced.
         self._left: set[str] = set()
         self._placed, self._took, self._last = time.monotonic(), 0.0, 0
@@ -235,7 +235,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
                 out = self._stand_ins.first_of(record, staying, earlier) if staying else None
                 self.counts.outdated += out is None and any(one.ref in outdated for one in near_enough)
                 if out and out.action == "mark":
-                    self._marks[record.ref], out = out.ref, None
+                    self._marks[record.ref], out = out, None
             answers.append(out)
             if out is None:
                 # A document with equal sketches leads on to all that is near both.
@@ -292,9 +292,13 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
             elif ref in near:
                 self._waiting[ref] = near[ref]
                 self._count(ref, near=bool(near[ref]))
-        marked = [(ref, {MARK: self._marks[ref].id}) for ref in refs if ref in self._marks]
+        marked = {record.ref: record for record in records if record.ref in self._marks}
         if marked:
-            self.store.annotate(marked)
+            self.store.annotate((ref, {MARK: self._marks[ref].ref.id}) for ref in marked)
+            self.store.put_failures(
+                Failure(ref, record.source, MARKED_DUPLICATE, self.said(self._marks[ref]), record.indexed_at)
+                for ref, record in marked.items()
+            )
         self.counts.marked += len(marked)
         self._marks.clear()
         waited = time.monotonic() - self._placed

@@ -28,7 +28,7 @@ from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import verdict_of
+from indexer.relations.relation import COPIES, SAME_WORK
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
@@ -271,7 +271,7 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
         if not word or word == before:
             continue
         cluster = {**noted["cluster"], "relation": word}
-        if verdict_of(word) != "could go":
+        if word not in (*COPIES, *SAME_WORK):
             cluster = {name: value for name, value in cluster.items() if name not in TO}
         changed.append((record.ref, {"cluster": cluster}))
         told.subtract([before])

@@ -14,15 +14,17 @@ from indexer.matching.relating import AT_HAND, RelatedTexts, Relating, read_lexi
 from indexer.model import Record, Ref, naming
 from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import SAME_WORK, Relation, verdict_of
+from indexer.relations.relation import COPIES, SAME_WORK, WORDS, Relation, verdict_of
 from indexer.stores.base import Store
 
 UNVERIFIED = "unverified"
 """Noted in place of a relation where a text could not be read."""
 
+_NEARER = (*COPIES, *SAME_WORK)
+_DIFFERING = ("form", "reworded", "edited")
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
-# To which other document a relation is, and whether the document is a rendition of the repeated one.
-TO = ("relation_to", "relation_to_index", "relation_to_routing", "repeats_rendition")
+# To which other document a relation is, and the first document of the work of both.
+TO = tuple(f"{name}{part}" for name in ("relation_to", "work") for part in ("", "_index", "_routing"))
 
 
 class RepeatingDocument(NamedTuple):
@@ -145,14 +147,16 @@ class NotedRelations:
         if verdict_of(noted) == "could go":
             self._others.stands(document.group, other)
             return noted
-        verdict = self._others.instead(document.group, document.record, other, lambda _: True)
+        differs = noted in _DIFFERING
+        verdict = self._others.instead(document.group, document.record, other, lambda _: True, differs=differs)
         self._note_asked(document.record)
         if verdict is None or verdict.relation is None:
             return noted
-        self._instead[document.record.ref] = verdict.repeats
-        document.wanted.update(naming("relation_to", document.record.ref, verdict.repeats.ref))
-        if noted in SAME_WORK:
-            document.wanted["repeats_rendition"] = True
+        to = self._instead[document.record.ref] = verdict.repeats
+        document.wanted.update(naming("relation_to", document.record.ref, to.ref))
+        work = other if noted in SAME_WORK else self._others.work_of(to) or to
+        if work != to:
+            document.wanted.update(naming("work", document.record.ref, work.ref))
         return verdict.relation.word
 
     def _note_asked(self, record: Record) -> None:
@@ -228,7 +232,7 @@ class NotedRelations:
         for (record, _), others in zip(pairs, beside, strict=True):
             found = [(other, texts.between(record, other)) for other in others]
             told = [_noted_of(record, other, each.word) for other, each in found if isinstance(each, Relation)]
-            words.append(next((word for word in told if verdict_of(word) == "could go"), told[0] if told else ""))
+            words.append(min(told, key=lambda word: WORDS.index(word) if word in _NEARER else len(WORDS), default=""))
         return words
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from indexer.errors import UsageError, shown
 from indexer.matching.relating import RelatedTexts
 from indexer.model.chunking import chunks
-from indexer.relations.relation import COPIES, PARTS, REMOVABLE, Relation, RelationWord
+from indexer.relations.relation import COPIES, PARTS, REMOVABLE, SAME_WORK, Relation, RelationWord
 from indexer.relations.wording import Wording
 from indexer.schemes.base import Positions
 
@@ -122,6 +122,8 @@ class _Staying(Generic[AnyDocument]):
     by_word: dict[int, list[int]] = field(default_factory=dict)
     stand_ins: set[Hashable] = field(default_factory=set)
     replaced: set[Hashable] = field(default_factory=set)
+    works: dict[Hashable, AnyDocument] = field(default_factory=dict)
+    """Of those that differ from their stand-in, the first one whose renditions they are, or themselves."""
     waiting: list[tuple[AnyDocument, AnyDocument | None]] = field(default_factory=list)
     """Those that are not taken in yet, with the one that each was compared with; in most clusters none need be."""
 
@@ -274,18 +276,40 @@ class Relations(Generic[AnyDocument]):
         return self.instead(cluster, document, stand_in, near) or Verdict(stand_in, known, reason)
 
     def instead(
-        self, cluster: str, document: AnyDocument, stand_in: AnyDocument, near: Callable[[AnyDocument], bool]
+        self,
+        cluster: str,
+        document: AnyDocument,
+        stand_in: AnyDocument,
+        near: Callable[[AnyDocument], bool],
+        *,
+        differs: bool = False,
     ) -> Verdict[AnyDocument] | None:
         """The verdict on a document that can't go for its stand-in but for another one of the cluster that stays.
 
-        None where it stays itself.
+        None where it stays itself. If it `differs` from the stand-in, as from a corrected version, it may be a
+        rendition of another document that does, and stay beside that one.
         """
         self.stands(cluster, stand_in)
+        work: AnyDocument | None = None
         for other, found in self._others(document, stand_in):
             if self._lets_go(document, other, found) and near(other):
                 return Verdict(other, found, None)
+            work = self.work_of(other) if work is None else work
         self._stay(document, stand_in)
-        return None
+        if not differs:
+            return None
+        # A fact that was corrected may stand elsewhere in the text too, so no word tells of it.
+        work = next(iter(self._staying.works.values()), None) if work is None else work
+        same = None if work is None else self.texts.between(document, work)
+        if work is None or not isinstance(same, Relation) or same.word not in SAME_WORK:
+            self._staying.works[self.texts.key(document)] = document
+            return None
+        self._staying.works[self.texts.key(document)] = work
+        return Verdict(work, same, self.permitted.reason_to_keep(same, self.texts.name(work)))
+
+    def work_of(self, document: AnyDocument) -> AnyDocument | None:
+        """The first document of its work, for one that differs from its stand-in."""
+        return self._staying.works.get(self.texts.key(document))
 
     def stands(self, cluster: str, stand_in: AnyDocument) -> None:
         """Note that a document stays, for which others of the cluster may go."""

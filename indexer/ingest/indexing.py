@@ -19,6 +19,7 @@ from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.left_out import (
     DUPLICATE,
+    MARKED_DUPLICATE,
     REFUSED_DUPLICATE,
     DuplicateFilter,
     HeldBack,
@@ -46,6 +47,7 @@ REASONS: Mapping[str, str] = {
     "refused": "The store did not take the record.",
     DUPLICATE: "A near-duplicate of a stored document, left out as asked for; it is no error.",
     REFUSED_DUPLICATE: "A near-duplicate of a stored document, refused as asked for by --on.",
+    MARKED_DUPLICATE: "A near-duplicate of a stored document, stored with a mark as asked for by --on; it is no error.",
 }
 
 # What is read ahead of the workers.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from indexer.stores import Store
 
 _MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
-DUPLICATE, REFUSED_DUPLICATE = "duplicate", "refused-duplicate"
+DUPLICATE, REFUSED_DUPLICATE, MARKED_DUPLICATE = "duplicate", "refused-duplicate", "marked-duplicate"
 _AT_ONCE = 1000
 
 
@@ -143,7 +143,7 @@ class KnownFailures:
         self._known = {
             failure.ref: (failure.source, failure.source_digest)
             for failure in store.failures()
-            if failure.reason not in (DUPLICATE, REFUSED_DUPLICATE, NEEDS_OCR)
+            if failure.reason not in (DUPLICATE, REFUSED_DUPLICATE, MARKED_DUPLICATE, NEEDS_OCR)
         }
         # Those that are as they were.
         self._again: set[Ref] = set()

@@ -308,10 +308,10 @@ class PairStream(Iterator[Pair]):
 
     def uncompared(self) -> Uncompared:
         """The numbers of documents that no pair can have."""
-        from indexer.ingest.left_out import DUPLICATE
+        from indexer.ingest.left_out import DUPLICATE, MARKED_DUPLICATE
 
         stats = self._store.stats()
-        refused = sum(stats.failures.values()) - stats.failures.get(DUPLICATE, 0)
+        refused = sum(stats.failures[reason] for reason in {*stats.failures} - {DUPLICATE, MARKED_DUPLICATE})
         lacking = self.rule.lacking(self._store.lacking(list(self.rule.schemes)))
         return Uncompared(stats.empty, 0 if self._include_short else stats.short, refused, lacking)
 

@@ -16,7 +16,7 @@ from indexer.clustering.annotations import StoredCluster, stored_clusters
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import ClusterSettings
 from indexer.clustering.sampling import Sampler
-from indexer.ingest.left_out import DUPLICATE
+from indexer.ingest.left_out import DUPLICATE, MARKED_DUPLICATE
 from indexer.ingest.remembered import PASSED_OVER, files_passed_over
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Record, name_of
@@ -312,6 +312,8 @@ def figures(
 def _left_out(scan: _RecordCounts, store: Store, rule: MatchRule) -> tuple[LeftOut, ...]:
     names, counts = scan.names, scan.left_out
     for failure in store.failures():
+        if failure.reason == MARKED_DUPLICATE:
+            continue
         scan.leave_out(failure.reason, failure.source or name_of(failure.ref))
     kept = {SIMHASH_DOC, *(known.name for known in store.info.schemes)} & set(rule.schemes)
     if lacking := rule.lacking(store.lacking(sorted(kept))):

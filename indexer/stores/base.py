@@ -319,9 +319,9 @@ class Store(SketchStore, ABC):
         The annotation `cluster` describes a document's cluster: `{"id", "is_canonical", "similarity" (0 to 1, to the
         canonical document), "size_class"}`. For a removable document it also has the id of the kept document it
         `repeats`, their similarity `repeats_similarity`, and, if known, their `relation`, or that to another document
-        of the cluster, `relation_to`; then `repeats_rendition` is true for a rendition of the kept one. Both have
-        `_index` behind their names for another index, and `_routing` if there is one. A document without it is in no
-        cluster. Stores that group documents by cluster id then keep one of its own, new at each put().
+        of the cluster, `relation_to`, and the first document of the `work` of both, if it is a third one. All three
+        have `_index` behind their names for another index, and `_routing` if there is one. A document without it is in
+        no cluster. Stores that group documents by cluster id then keep one of its own, new at each put().
 
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
         batches like put(). With `versions` from versioned(), a changed document is left as it is.

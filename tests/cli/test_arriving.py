@@ -117,8 +117,15 @@ def test_each_relation_has_its_action_on_arrival(neardup: Neardup) -> None:
     found = {
         row["id"]: (row["reason"], row["detail"].rpartition("; ")[2]) for row in neardup("failures", "--json").lines
     }
-    assert found == {"new/same.txt": ("duplicate", "identical"), "new/y.txt": ("refused-duplicate", "form")}
+    assert found == {
+        "new/same.txt": ("duplicate", "identical"),
+        "new/frame.txt": ("marked-duplicate", "rendition"),
+        "new/y.txt": ("refused-duplicate", "form"),
+    }
     assert neardup("show", "new/frame.txt", "--json").json["duplicate_of"] == "docs/story.txt"
+    neardup("cluster")
+    left_out = neardup("report", "--format", "json", "-o", "-").json["left_out"]
+    assert {each["reason"] for each in left_out} == {"refused-duplicate", "duplicate"}
     # What was left out is looked at again, and stored where nothing says otherwise.
     again = neardup(*chosen, "--strict", code=6).out
     assert "refused-duplicate 1" in again

@@ -50,8 +50,8 @@ def test_a_document_goes_for_another_one_than_it_repeats_also_in_another_index()
     assert annotations_of(fields)["cluster"] == {**CLUSTER, "relation": "identical", **other}
 
 
-def test_a_copy_of_a_rendition_belongs_to_the_work_of_what_both_repeat() -> None:
-    cluster = {**CLUSTER, "relation": "identical", "relation_to": "d", "repeats_rendition": True}
+def test_a_copy_of_a_rendition_belongs_to_its_work() -> None:
+    cluster = {**CLUSTER, "relation": "identical", "relation_to": "d", "work": "b"}
     fields = annotation_fields(Ref("a"), {"cluster": cluster}, None)["cluster"]
     assert (fields["copies_id"], fields["work_id"]) == (own_cluster_id(Ref("d")), own_cluster_id(Ref("b")))
 

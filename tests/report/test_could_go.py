@@ -135,3 +135,41 @@ def test_what_cannot_be_read_is_not_said_to_go(tmp_path: Path) -> None:
         collection.cluster()
         assert agree(collection) == 1
         assert collection.report().figures.undecided.documents == 2
+
+
+def test_prints_beside_a_corrected_canonical_one_are_one_work(tmp_path: Path) -> None:
+    story = letter(7, 12)
+    frames = {"b": "By Ada Kent", "c": "Coast and harbour", "d": "Local news", "d2": "LOCAL NEWS", "e": "The week"}
+    prints = {"a": "From our desk\n\n" + story.replace("12.50 EUR", "18.50 EUR")}
+    prints |= {name: f"{frame}\n\n{story}" for name, frame in frames.items()}
+    lines = [json.dumps({"id": name, "text": text}) + "\n" for name, text in prints.items()]
+    (tmp_path / "prints.jsonl").write_text("".join(lines))
+    with indexer.open(tmp_path / "s.neardup") as collection:
+        collection.index(tmp_path / "prints.jsonl")
+        collection.cluster()
+        said = {name: collection.get(name).cluster for name in prints}
+        to = {name: (place.relation, place.relation_to or place.repeats) for name, place in said.items() if place}
+        assert to == {
+            "a": (None, None),
+            "b": ("form", "a"),
+            **dict.fromkeys("cde", ("rendition", "b")),
+            "d2": ("identical", "d"),
+        }
+        figures = collection.report(pairs=0, sample=0).figures
+        amounts = (figures.could_go, figures.same_work, figures.differ)
+        assert [each.documents for each in amounts] == [1, 3, 1]
+        works = {name: known["cluster"].get("work") for name, known in _annotations(collection).items()}
+        assert works == {**dict.fromkeys(prints), "d2": "b"}
+        # What was told stays, and a print that comes joins its work.
+        assert collection.cluster().written.documents == 0
+        more = json.dumps({"id": "f", "text": f"Morning paper\n\n{story}\n\nRead more"})
+        (tmp_path / "more.jsonl").write_text(more)
+        collection.index(tmp_path / "more.jsonl", cluster=True)
+        collection.cluster()
+        place = collection.get("f").cluster
+        assert place
+        assert (place.relation, place.relation_to) == ("rendition", "b")
+
+
+def _annotations(collection: Collection) -> dict[str, Any]:
+    return {ref.id: known for ref, known in collection.store.scan_annotations()}

@@ -71,7 +71,9 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "relation_to": (str,),
     "relation_to_index": (str,),
     "relation_to_routing": (str,),
-    "repeats_rendition": (bool,),
+    "work": (str,),
+    "work_index": (str,),
+    "work_routing": (str,),
 }
 # What follows from the others.
 _DERIVED = ("verdict", "copies_id", "work_id")
@@ -381,10 +383,9 @@ def annotation_fields(ref: Ref, annotations: Mapping[str, Any], there: Mapping[s
 
 def _derived(ref: Ref, cluster: Mapping[str, Any], relation: str | None) -> dict[str, str]:
     verdict = verdict_of(relation)
-    repeated = named_ref("repeats", ref, cluster) or ref
-    other = named_ref("relation_to", ref, cluster) or repeated
+    other = named_ref("relation_to", ref, cluster) or named_ref("repeats", ref, cluster) or ref
     copies = other if verdict == "could go" else ref
-    work = repeated if cluster.get("repeats_rendition") else other if relation in SAME_WORK else copies
+    work = named_ref("work", ref, cluster) or (other if relation in SAME_WORK else copies)
     return {"verdict": verdict, "copies_id": own_cluster_id(copies), "work_id": own_cluster_id(work)}
 
 

@@ -236,7 +236,15 @@ def _is_boilerplate(element: Element) -> bool:
     if element.tag == "form":
         # Some frameworks wrap the whole page in one form.
         return not element.holds(_TEXT_IN_FORM)
-    return element.tag in _OUT
+    return element.tag in _OUT and not (element.tag == "aside" and _is_note(element))
+
+
+def _is_note(element: Element) -> bool:
+    """True for paragraphs with few links in a section of a text; sidebars and boxes have a class."""
+    if element.attributes.get("class") or _SECTIONS.isdisjoint({*element.ancestors()} - {"main", "nav", "aside"}):
+        return False
+    said, linked = (sum(map(_length, element.inside(name))) for name in ("p", "a[href]"))
+    return said >= _length(element.text) > 2 * linked
 
 
 def wrapper(body: Kind) -> Kind | None:
