@@ -43,6 +43,8 @@ _AROUND = 100
 # their passages elsewhere.
 _CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
 _CAPTION, _PROSE, _MOVED = 20, 5, 4
+# A heading has at most so many words.
+_HEADING = 8
 _NO_CLAUSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
 _NO_PROSE = re.compile(r"[\[\]<>{}|*_`#@=\\]|::|--|//")
 _MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
@@ -151,14 +153,19 @@ class RenditionCheck:
         return False
 
     def note_sentences(self, sentences: Block) -> None:
-        """Count prose that one side has more inside the body, as it tells licences apart; notes have moved."""
+        """Count prose that one side has more, as it tells licences apart; notes have moved.
+
+        Around the body front and back matter have headings of their own.
+        """
         for number, (wording, start, end) in enumerate(self._sides(sentences)):
-            if not self.body[2 * number] <= start <= end - _CAPTION <= self.body[2 * number + 1] - _CAPTION:
+            if end - start < _CAPTION or _NO_PROSE.search(wording.span(start, end)):
                 continue
             grammar = _grammar(wording, start, end)
-            if grammar * _PROSE >= end - start and not _NO_PROSE.search(wording.span(start, end)):
+            inside = self.body[2 * number] <= start and end <= self.body[2 * number + 1]
+            if grammar * _PROSE >= end - start and (inside or not _has_heading(wording, start, end)):
                 own = _passages(wording, start, end)
-                if 2 * len(own & self._own_passages[1 - number]) < len(own):
+                known = self._own_passages if inside else self._all_passages
+                if 2 * len(own & known[1 - number]) < len(own):
                     self._sentences += grammar
 
     @property
@@ -169,6 +176,11 @@ class RenditionCheck:
     def _own_passages(self) -> list[frozenset[bytes]]:
         sides = zip(*map(self._sides, self._blocks), strict=True)
         return [frozenset().union(*(_passages(*stretch) for stretch in side)) for side in sides]
+
+    @cached_property
+    def _all_passages(self) -> list[frozenset[bytes]]:
+        # A table of contents has the headings of the body.
+        return [_passages(wording, 0, len(wording)) for wording in (self._left, self._right)]
 
     def _adds_too_much(self, block: Block) -> bool:
         """True for clauses in sentences that one side has, or both in other words; labels and links are no clauses."""
@@ -345,6 +357,12 @@ def _ends_lead(wording: Wording, place: int) -> bool:
 
 def _ends_sentence(wording: Wording, start: int, end: int) -> bool:
     return _STOPS.search(wording.span(start, end) + wording.before(end)) is not None
+
+
+def _has_heading(wording: Wording, start: int, end: int) -> bool:
+    """True for a short line without a sentence end; the first one of a text is its title."""
+    lines = [line for line in wording.lines() if 0 < start <= line[0] and line[1] <= end]
+    return any(last - first <= _HEADING and not _ends_sentence(wording, first, last) for first, last in lines)
 
 
 def _is_line(wording: Wording, start: int, end: int) -> bool:

@@ -161,6 +161,19 @@ def test_paragraphs_of_one_side_inside_the_body_make_an_edited_text() -> None:
         assert not Permitted.named("edited").lets_go(relation)
 
 
+def test_paragraphs_of_one_side_behind_the_body_make_an_edited_text_unless_they_have_a_heading() -> None:
+    given = manual(6)
+    added = (
+        "By the use of a gate you agree that the keeper is not to be asked for what you lose there. You are the one "
+        "who pays for what is lost by those who come after you. It is so for as long as it is your boat."
+    )
+    for left, right in in_two_formats(given, given):
+        assert word(left, f"{right}\n\nTerms of use\n\n{added}", other_format=True) in CLOSE
+        # Behind a last line that is no sentence they may be its section.
+        if right.endswith("."):
+            assert word(left, f"{right}\n\n{added}", other_format=True) == "edited"
+
+
 def test_manuals_by_one_template_are_no_renditions() -> None:
     given = manual(5)
     for old, new in (("v7.1.0", "v7.2.0"), (given.name, "harbour-xyz")):
