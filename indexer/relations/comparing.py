@@ -45,7 +45,7 @@ def relate(
         return Relation("reworded", replaced=(other_word,))
     if not blocks:
         return Relation("identical" if given[0].digest == given[1].digest else "reflowed")
-    return _Comparison(left, right, blocks, lexicon).relation(brief=brief, other_format=other_format)
+    return _SentenceComparison(left, right, blocks, lexicon).relation(brief=brief, other_format=other_format)
 
 
 def may_be_copy(left: Wording, right: Wording, lexicon: Lexicon | None = None) -> bool:
@@ -58,7 +58,7 @@ def may_be_copy(left: Wording, right: Wording, lexicon: Lexicon | None = None) -
     return any(frame_bounds(each, lexicon) != (0, len(each)) for each in (left, right))
 
 
-class _Comparison:
+class _SentenceComparison:
     """The sentences of two texts: the `changed` ones, and those that stand in one text only (`own`)."""
 
     def __init__(self, left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lexicon | None) -> None:
