@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import signal
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,6 @@ from indexer.cli.terminal.output import (
     printable,
     say,
     size,
-    told_each_minute,
     with_store,
 )
 from indexer.errors import ExtractionError, UsageError
@@ -103,7 +101,7 @@ def index(
                     retry_failed=loading.retry_failed,
                     stop=stop,
                     on_new=answer if arriving.new_to == "-" else None,
-                    following=_progress(run, talk),
+                    following=talk.following("indexing", run.count)(run.summary),
                 )
             except KeyboardInterrupt:
                 return 128 + (stopped.number or signal.SIGINT)
@@ -118,14 +116,6 @@ def index(
         # Mostly all of them have one cause.
         say(f"nothing could be indexed; the first failure: {done.first_failure}")
     return ExtractionError.exit_code if loading.strict and done.failures + done.failed_before else 0
-
-
-def _progress(run: Indexing, talk: RunOutput) -> AbstractContextManager[object]:
-    if not talk.progress:
-        return nullcontext() if talk.quiet else told_each_minute(run.summary, "indexing")
-    from indexer.cli.terminal.progress import Bar
-
-    return Bar(run)
 
 
 def _list(run: Indexing, *, as_json: bool) -> int:

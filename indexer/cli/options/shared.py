@@ -126,14 +126,14 @@ class RunOutput:
     def progress(self) -> bool:
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
-    def following(self, doing: str) -> Follow:
+    def following(self, doing: str, find_total: Callable[[], int | None] | None = None) -> Follow:
         if self.quiet:
             return nullcontext
         if not self.progress:
             return lambda counts: told_each_minute(counts, doing)
         from indexer.cli.terminal.progress import Following
 
-        return lambda counts: Following(counts, doing)
+        return lambda counts: Following(counts, doing, find_total)
 
     def is_enough(self, summary: _FailureCounts, lists: str = "neardup failures lists them") -> bool:
         if not self.quiet or self.json:

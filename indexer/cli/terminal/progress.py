@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from types import TracebackType
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from indexer.errors import NeardupError
-from indexer.library.indexing import Indexing
 from indexer.library.opening import RunProgress
 
 
-class _Line(Progress):
-    def __init__(self, doing: str, *more: ProgressColumn) -> None:
+class Following(Progress):
+    """A line that follows a run; `find_total` finds the number of documents in a thread, for the time left."""
+
+    def __init__(
+        self, counts: RunProgress, doing: str, find_total: Callable[[], int | None] | None = None
+    ) -> None:  # fmt: skip
         super().__init__(
             TextColumn(doing),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            *more,
+            *([TextColumn("{task.fields[rate]:,.0f}/s")] if find_total else []),
             TextColumn("{task.fields[failed]:,} failed"),
             TimeRemainingColumn(compact=True),
             console=Console(stderr=True),
@@ -32,6 +34,30 @@ class _Line(Progress):
             redirect_stdout=False,
             redirect_stderr=False,
         )
+        self._counts, self._find_total = counts, find_total
+        self._total: int | None = None
+        self._begin = time.monotonic()
+        self.add_task(doing, total=None, rate=0.0, failed=0)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        # Progress renders once before its constructor has ended; then there is no task.
+        for task in self.tasks:
+            counts, seconds = self._counts, max(time.monotonic() - self._begin, 0.001)
+            self.update(
+                task.id, completed=counts.done, total=counts.total or self._total, rate=counts.done / seconds,
+                failed=counts.failures,
+            )  # fmt: skip
+        yield from super().get_renderables()
+
+    def __enter__(self) -> Self:
+        self._begin = time.monotonic()
+        threading.Thread(target=self._look_for_total, daemon=True).start()
+        super().__enter__()
+        return self
+
+    def _look_for_total(self) -> None:
+        with suppress(NeardupError, OSError):
+            self._total = self._find_total() if self._find_total else None
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -40,51 +66,3 @@ class _Line(Progress):
             yield
         finally:
             self.start()
-
-
-class Bar(_Line):
-    """A line that follows a run; a second walk over the files finds the total, for the time left."""
-
-    def __init__(self, run: Indexing) -> None:
-        super().__init__("indexing", TextColumn("{task.fields[rate]:,.0f}/s"))
-        self._run = run
-        self._begin = time.monotonic()
-        self._bar = self.add_task("indexing", total=None, rate=0.0, failed=0)
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        # Progress renders once before its constructor has ended.
-        if hasattr(self, "_bar"):
-            done = self._run.summary.done
-            rate = done / max(time.monotonic() - self._begin, 0.001)
-            self.update(self._bar, completed=done, rate=rate, failed=self._run.summary.failures)
-        yield from super().get_renderables()
-
-    def __enter__(self) -> Self:
-        self._begin = time.monotonic()
-        threading.Thread(target=self._find_total, daemon=True).start()
-        super().__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, trace)
-
-    def _find_total(self) -> None:
-        try:
-            self.update(self._bar, total=self._run.count())
-        except (NeardupError, OSError):
-            return
-
-
-class Following(_Line):
-    def __init__(self, summary: RunProgress, doing: str) -> None:
-        super().__init__(doing)
-        self._summary = summary
-        self.add_task(doing, total=None, failed=0)
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        for task in self.tasks:
-            counts = self._summary
-            self.update(task.id, completed=counts.done, total=counts.total or None, failed=counts.failures)
-        yield from super().get_renderables()
