@@ -52,7 +52,7 @@ dashboards come from the same settings as for the store.
 )
 def setup_command(  # noqa: PLR0913 - they are options of the command
     *, store: Annotated[str, index_store("The index.")],
-    new: Annotated[NewIndex, Taking(not_with=["remove", "repair"])], pipelines: PipelineOptions,
+    new: Annotated[NewIndex, Taking(not_with=("remove", "repair"))], pipelines: PipelineOptions,
     search_templates: Annotated[bool, Option("Also install search templates, for applications that look for similar "
         "documents by name.", not_with=["repair"])],
     dashboards: Annotated[str | None, Option("Also install dashboards in Kibana or OpenSearch Dashboards at this URL.",
@@ -227,8 +227,8 @@ def follow_command(  # noqa: PLR0913 - they are options of the command
     *, folders: tuple[str, ...],
     store: Annotated[str, index_store("The index, alias or data stream; with folders, the store file.")],
     annotating: Annotated[Annotating, Taking("Of an index, which fields are read",
-        without=["fields_changed", "cluster", "all", "again", "dry_run"])],
-    walk: Annotated[Walk, Taking("In folders, which files are read", without=["paths_from", "columns"])],
+        without=("fields_changed", "cluster", "all", "again", "dry_run"))],
+    walk: Annotated[Walk, Taking("In folders, which files are read", without=("paths_from", "columns"))],
     making: Fingerprinting,
     worker: WorkerLimits, watching: Watching, alerting: Alerting, refresh: RefreshAsked = "wait",
     once: Annotated[bool, Option("End when everything is up to date.")],

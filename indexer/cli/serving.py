@@ -57,7 +57,7 @@ only read: an agent can propose deletions, and people decide. Texts of documents
 neardup serve --mcp does the same over HTTP. Needs the extra mcp.
 """,
 )
-def mcp(*, store: StoreAsked, limits: Annotated[ServiceLimits, Taking(without=["max_request"])]) -> None:
+def mcp(*, store: StoreAsked, limits: Annotated[ServiceLimits, Taking(without=("max_request",))]) -> None:
     """Answer the questions of an agent (Model Context Protocol), read-only."""
     from indexer.service import serving
 

@@ -125,7 +125,7 @@ def test_a_dataclass_inside_another_fills_its_field_and_keeps_its_place() -> Non
 
 def test_a_command_may_leave_fields_out_and_change_the_others() -> None:
     @command()
-    def shown(*, it: Annotated[Outer, Taking("Of it", without=["inner"], not_with=["quiet"])],
+    def shown(*, it: Annotated[Outer, Taking("Of it", without=("inner",), not_with=("quiet",))],
               quiet: Annotated[bool, Option("Say nothing.")]) -> None:  # fmt: skip
         click.echo(f"{it.inner.size} {quiet}")
 

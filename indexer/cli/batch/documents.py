@@ -133,7 +133,7 @@ def filter_command(  # noqa: PLR0913 - they are options of the command
     passages: Annotated[Literal["report", "cut"] | None, Option("Count how much of the kept documents repeats passages "
         "of each other, or cut these too, as neardup batch passages does, from Parquet, JSON lines and --texts.",
         not_with=["tag"])],
-    cutting: Annotated[BatchPassages, Taking(goes_with=["passages"])], running: BatchRun, json: JsonAsked,
+    cutting: Annotated[BatchPassages, Taking(goes_with=("passages",))], running: BatchRun, json: JsonAsked,
 ) -> None:  # fmt: skip
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.library import batches

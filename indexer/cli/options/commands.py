@@ -11,7 +11,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -33,8 +33,6 @@ A_FILE = click.Path(dir_okay=False, readable=False)
 A_FOLDER = click.Path(file_okay=False, readable=False)
 _DAY = 86_400
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-
-Returned = TypeVar("Returned")
 
 
 class Size(_BytesType):
@@ -87,9 +85,9 @@ class Taking(NamedTuple):
     """
 
     heading: str = ""
-    without: Sequence[str] = ()
-    goes_with: Sequence[str] = ()
-    not_with: Sequence[str] = ()
+    without: tuple[str, ...] = ()
+    goes_with: tuple[str, ...] = ()
+    not_with: tuple[str, ...] = ()
 
 
 _WHOLE = Taking()
@@ -107,9 +105,10 @@ class DeclaredOptions:
         self.parameters: list[click.Option] = []
         for name, hint in _hints(thing).items():
             kind, said = (hint.__origin__, hint.__metadata__[0]) if hasattr(hint, "__metadata__") else (hint, None)
+            brings_own = dataclasses.is_dataclass(kind)
             if name in part.without:
                 continue
-            if dataclasses.is_dataclass(kind):
+            if brings_own:
                 inner = of_dataclass(kind, said or _WHOLE)
                 self._kinds[name] = kind, inner
                 self.parameters += inner.parameters
@@ -127,25 +126,9 @@ class DeclaredOptions:
         return given
 
 
+@functools.cache
 def of_dataclass(kind: Any, part: Taking = _WHOLE) -> DeclaredOptions:
     return DeclaredOptions(kind, {each.name: _default(each) for each in dataclasses.fields(kind)}, part)
-
-
-def with_options(function: Callable[..., Returned]) -> Callable[..., Returned]:
-    """The function of a command, with its options behind its arguments."""
-    given = inspect.signature(function).parameters
-    empty = inspect.Parameter.empty
-    declared = DeclaredOptions(
-        function, {name: None if each.default is empty else each.default for name, each in given.items()}
-    )
-
-    @functools.wraps(function)
-    def called(**values: Any) -> Returned:
-        return function(**declared.taken(values))
-
-    # click takes the last one first.
-    vars(called)["__click_params__"] = [*reversed(declared.parameters), *getattr(function, "__click_params__", ())]
-    return called
 
 
 class Related(click.Option):
@@ -303,12 +286,13 @@ def _flag(parameter: click.Parameter, value: str = "") -> str:
 
 def command(answers: str = "", **attributes: Any) -> Callable[[Callable[..., object]], Answering]:
     """A decorator that makes a command; the attributes are those of `Answering`, and of click's commands."""
-    return lambda function: click.command(cls=Answering, answers=answers, **attributes)(with_options(function))
+    return click.command(cls=Answering, answers=answers, **attributes)
 
 
 class Answering(click.Command):
     """A command with the answer `answers`: a class of `indexer.library.records`, or MODULE:CLASS, empty for none.
 
+    Its arguments are made by click's decorators; its options are declared in the signature, and made when asked for.
     With `--json` it prints one object, or one a line if `many`; `others` are the classes of its other answers by their
     headings. `heading` is for an answer in another form than JSON.
     """
@@ -320,6 +304,28 @@ class Answering(click.Command):
         super().__init__(*arguments, **attributes)
         usual = "With --json " + ("one object per line" if many else "one object")
         self._forms = {heading or usual: answers, **(others or {})} if answers else {}
+
+    @functools.cached_property
+    def _declared(self) -> DeclaredOptions:
+        given = inspect.signature(self.callback).parameters if self.callback else {}
+        empty = inspect.Parameter.empty
+        defaults = {name: None if each.default is empty else each.default for name, each in given.items()}
+        declared = DeclaredOptions(self.callback, defaults)
+        self._params += declared.parameters
+        return declared
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        _ = self._declared
+        return self._params
+
+    @params.setter
+    def params(self, arguments: list[click.Parameter]) -> None:
+        self._params = arguments
+
+    def invoke(self, ctx: click.Context) -> Any:
+        ctx.params = self._declared.taken(ctx.params)
+        return super().invoke(ctx)
 
     def results(self) -> list[tuple[str, type]]:
         return [(heading, _class(name)) for heading, name in self._forms.items()]
