@@ -21,6 +21,8 @@ from indexer.text.words import marks_differ
 _CONTAINS = 1.5
 # Two sentences with less than so much in common are two sentences, none of them the other one changed.
 _VARIANT = 0.5
+# Sentences of larger stretches are not paired one by one.
+_MOST_PAIRED = 1000
 
 
 def relate(
@@ -66,6 +68,7 @@ class _SentenceComparison:
         self._settled = settled(left, right, blocks, lexicon)
         self._changed: list[ChangedSentences] = []
         self._own: list[Block] = []
+        self._unpaired: list[Block] = []
         self._pairs: list[tuple[tuple[int, int], tuple[int, int]]] = []
         ends = _common_ends(left, right, blocks)
         stretches = groupby(self._settled.unclear, lambda block: bisect_right(ends, (block.start, block.other_start)))
@@ -83,12 +86,26 @@ class _SentenceComparison:
                 sides = pairwise(ours[start : end + 1]), pairwise(theirs[other : other_end + 1])
                 self._pairs += zip(*sides, strict=True)
             elif self._are_alike(block):
-                self._pairs.append((block[:2], block[2:]))
+                self._match(ours[start : end + 1], theirs[other : other_end + 1])
             else:
                 self._own.append(block)
                 continue
             within = [each for each in inner if each.meets(block)]
             self._changed.append(ChangedSentences(block, within or [block]))
+
+    def _match(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
+        """Pair the sentences of a changed stretch, to show them; the others stand in one text."""
+        if len(ours) * len(theirs) > _MOST_PAIRED:
+            self._pairs.append(((ours[0], ours[-1]), (theirs[0], theirs[-1])))
+            return
+        rest = list(pairwise(theirs))
+        for mine in pairwise(ours):
+            if found := next((yours for yours in rest if self._are_alike(Block(*mine, *yours))), None):
+                self._pairs.append((mine, found))
+                rest.remove(found)
+            else:
+                self._unpaired.append(Block(*mine, 0, 0))
+        self._unpaired += [Block(0, 0, *yours) for yours in rest]
 
     def _are_alike(self, block: Block) -> bool:
         ours = {*self._left.values[block.start : block.end].tolist()}
@@ -160,7 +177,7 @@ class _SentenceComparison:
         """The sentences of one text alone, without frame, each with a hash."""
         head, foot = frame_bounds(wording, self._lexicon)
         found: list[tuple[int, str]] = []
-        for start, end in (block[2 * side : 2 * side + 2] for block in self._own):
+        for start, end in (block[2 * side : 2 * side + 2] for block in (*self._own, *self._unpaired)):
             if start < end and end > head and start < foot:
                 bounds = wording.sentences(start, end)
                 said = (wording.written(*each) for each in pairwise(bounds))

@@ -8,23 +8,22 @@ from typing import NamedTuple
 import numpy as np
 
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.wording import HashedLine, TokenValues, Wording
+from indexer.relations.wording import TokenValues, Wording
 
 
 def line_hashes(wording: Wording) -> TokenValues:
-    head, foot = wording.outer_lines
-    return np.array([line.hash for line in {*head, *foot}], dtype=np.uint64)
+    found = {line.hash for from_end in (False, True) for line in wording.outer_lines(from_end=from_end)}
+    return np.array(list(found), dtype=np.uint64)
 
 
 def frame_bounds(wording: Wording, lexicon: Lexicon | None) -> tuple[int, int]:
-    if lexicon is None or not lexicon.frames:
-        return 0, len(wording)
-    bounds = HashedLine(0, 0, 0), HashedLine(len(wording), 0, 0)
-    head, foot = (
-        [bound, *takewhile(lambda line: lexicon.is_frame(line.hash), lines)][-1]
-        for bound, lines in zip(bounds, wording.outer_lines, strict=True)
-    )
-    return head.end, foot.start
+    start, end = 0, len(wording)
+    if lexicon is not None and lexicon.frames:
+        for line in takewhile(lambda line: lexicon.is_frame(line.hash), wording.outer_lines(from_end=False)):
+            start = line.end
+        for line in takewhile(lambda line: lexicon.is_frame(line.hash), wording.outer_lines(from_end=True)):
+            end = line.start
+    return start, end
 
 
 class FrameLine(NamedTuple):

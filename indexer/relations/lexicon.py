@@ -16,11 +16,11 @@ Hashes = npt.NDArray[np.uint64]
 _KNOWN = 2
 # A line is frame if it stands at the ends of so many documents that are not near each other.
 _FRAME = 10
-_MOST, _MOST_ASKED = 2_000_000, 20_000
+_MOST = 2_000_000
 # A lexicon that is kept has so many words, and serves until there are so many times the documents.
 _MOST_KEPT, _OUTGROWN = 500_000, 2
-_HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex1"
-_HASH_BYTES, _COUNT_BYTES = 8, 4
+_HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex2"
+_WORD = np.dtype([("hash", "<u8"), ("count", "<u4")])
 _WORDS_AT_ONCE = 1 << 22
 
 
@@ -71,7 +71,6 @@ class Lexicon:
         self._hashes: Hashes = np.empty(0, dtype=np.uint64)
         self._counts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._waiting: list[Hashes] = []
-        self._asked: dict[int, int] = {}
 
     @classmethod
     def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int, most: int = _MOST) -> Lexicon:
@@ -88,21 +87,22 @@ class Lexicon:
         if len(data) < _HEAD.size:
             raise ValueError("it is too short")
         magic, documents, of_stored, words = _HEAD.unpack_from(data)
-        if magic != _MAGIC or len(data) != _HEAD.size + words * (_HASH_BYTES + _COUNT_BYTES):
+        if magic != _MAGIC or len(data) != _HEAD.size + words * _WORD.itemsize:
             raise ValueError("it is of another form")
-        made = cls()
-        made._hashes = np.frombuffer(data, "<u8", words, _HEAD.size).astype(np.uint64)
-        made._counts = np.frombuffer(data, "<u4", words, _HEAD.size + words * _HASH_BYTES).astype(np.int64)
-        if (made._hashes[1:] <= made._hashes[:-1]).any():
+        rows = np.frombuffer(data, _WORD, words, _HEAD.size)
+        if (rows["hash"][1:] <= rows["hash"][:-1]).any():
             raise ValueError("its words are out of order")
+        made = cls()
+        made._hashes, made._counts = rows["hash"].astype(np.uint64), rows["count"].astype(np.int64)
         made.documents, made.of_stored = documents, of_stored
         return made
 
     def to_bytes(self) -> bytes:
         """The words with their counts, 12 bytes each."""
         self._settle()
-        head = _HEAD.pack(_MAGIC, self.documents, self.of_stored, self._hashes.size)
-        return head + self._hashes.astype("<u8").tobytes() + self._counts.astype("<u4").tobytes()
+        rows = np.empty(self._hashes.size, dtype=_WORD)
+        rows["hash"], rows["count"] = self._hashes, self._counts
+        return _HEAD.pack(_MAGIC, self.documents, self.of_stored, rows.size) + rows.tobytes()
 
     def to_keep(self, of_stored: int) -> Lexicon:
         """The part to keep with a collection of so many documents: known words, at most half a million."""
@@ -118,7 +118,7 @@ class Lexicon:
 
     def take(self, other: Lexicon) -> None:
         self.documents, self.of_stored = other.documents, other.of_stored
-        self._hashes, self._counts, self._waiting, self._asked = other._hashes, other._counts, [*other._waiting], {}
+        self._hashes, self._counts, self._waiting = other._hashes, other._counts, [*other._waiting]
 
     def add(self, found: Sequence[Hashes]) -> None:
         self.documents += 1
@@ -126,32 +126,24 @@ class Lexicon:
 
     def frequency(self, word: int) -> int:
         self._settle()
-        if (known := self._asked.get(word)) is not None:
-            return known
         place = int(self._hashes.searchsorted(np.uint64(word)))
-        count = int(self._counts[place]) if place < self._hashes.size and self._hashes[place] == word else 0
-        if len(self._asked) >= _MOST_ASKED:
-            self._asked.clear()
-        self._asked[word] = count
-        return count
+        return int(self._counts[place]) if place < self._hashes.size and self._hashes[place] == word else 0
 
     def is_frame(self, line: int) -> bool:
         return self.frames and self.frequency(line) >= _FRAME
 
     def says(self, word: int) -> int:
         """1 for a word of the collection, found in several documents not near each other, 2 for frame, else 0."""
-        return (self.frequency(word) >= _KNOWN) + (self.frequency(word) >= _FRAME)
+        count = self.frequency(word)
+        return (count >= _KNOWN) + (count >= _FRAME)
 
     def _settle(self) -> None:
         if not self._waiting:
             return
-        hashes, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
-        self._waiting = []
-        self._asked.clear()
-        together, place = np.unique(np.concatenate((self._hashes, hashes)), return_inverse=True)
-        sums = np.zeros(together.size, dtype=np.int64)
-        np.add.at(sums, place, np.concatenate((self._counts, counts)))
-        if together.size > _MOST:
-            kept = sums > np.partition(sums, together.size - _MOST)[together.size - _MOST]
-            together, sums = together[kept], sums[kept]
-        self._hashes, self._counts = together, sums
+        hashes, place = np.unique(np.concatenate((self._hashes, *self._waiting)), return_inverse=True)
+        sums = np.bincount(place[self._hashes.size :], minlength=hashes.size)
+        sums[place[: self._hashes.size]] += self._counts
+        if hashes.size > _MOST:
+            most = Lexicon.of(hashes, sums, self.documents)
+            hashes, sums = most._hashes, most._counts
+        self._hashes, self._counts, self._waiting = hashes, sums, []

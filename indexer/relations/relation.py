@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -69,14 +70,14 @@ class Relation:
     def says_less(self) -> bool:
         """True if each sentence of the left is on the right, unchanged and in order."""
         return self.word in COPIES or (
-            self.word in ("edited", "contains", "part") and not (self.only_left or self.moved or self.replaced)
+            self.word in ("edited", *PARTS) and not (self.only_left or self.moved or self.replaced)
         )
 
     @property
     def may_hold(self) -> bool:
         """True if the left may say everything on the right: no sentence of both is changed, and none is only right."""
         return self.word in COPIES or (
-            self.word in ("edited", "contains", "part") and not (self.only_right or self.moved or self.replaced)
+            self.word in ("edited", *PARTS) and not (self.only_right or self.moved or self.replaced)
         )
 
     def __str__(self) -> str:
@@ -89,31 +90,27 @@ class Relation:
 
     @property
     def evidence(self) -> str:
+        replaced = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
         if self.word == "form":
             differ = "fact differs" if len(self.facts) == 1 else "facts differ"
-            return f"{len(self.facts):,} {differ}: {_listed([str(fact) for fact in self.facts])}"
+            return f"{len(self.facts):,} {differ}: {_listed(self.facts)}"
         if self.word == "reworded":
-            pairs = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
-            return f"{counted(len(pairs), 'sentence')} reworded: {_listed(pairs)}"
-        if self.word == "rendition":
-            sides = (("left", self.removed, self.only_left), ("right", self.added, self.only_right))
-            said = [
-                f"{counted(count, 'word')} only on the {side} ({_listed(list(own))})"
-                for side, count, own in sides
-                if count
-            ]
-            pairs = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
-            said += [f"{len(pairs):,} written otherwise ({_listed(pairs)})"] if pairs else []
-            return "; ".join([f"{counted(self.common, 'word')} in common", *said])
+            return f"{counted(len(replaced), 'sentence')} reworded: {_listed(replaced)}"
         if self.word == "noise":
-            return (
-                f"{counted(len(self.misread), 'word')} misread: {_listed([' / '.join(pair) for pair in self.misread])}"
-            )
-        if self.word in ("edited", "contains", "part"):
-            cut = f" ({_listed(list(self.only_left))})" if self.only_left else ""
-            gone, new = counted(self.removed, "word"), counted(self.added, "word")
+            return f"{counted(len(self.misread), 'word')} misread: {_listed(map(' / '.join, self.misread))}"
+        gone, new = (
+            f"{counted(self.removed, 'word')} only on the left",
+            f"{counted(self.added, 'word')} only on the right",
+        )
+        if self.word == "rendition":
+            said = [f"{gone} ({_listed(self.only_left)})"] if self.removed else []
+            said += [f"{new} ({_listed(self.only_right)})"] if self.added else []
+            said += [f"{len(replaced):,} written otherwise ({_listed(replaced)})"] if replaced else []
+            return "; ".join([f"{counted(self.common, 'word')} in common", *said])
+        if self.word in ("edited", *PARTS):
+            cut = f" ({_listed(self.only_left)})" if self.only_left else ""
             moved = f", {counted(len(self.moved), 'sentence')} moved" if self.moved else ""
-            return f"{gone} only on the left{cut}, {new} only on the right{moved}"
+            return f"{gone}{cut}, {new}{moved}"
         return ""
 
 
@@ -126,5 +123,6 @@ def order_with(order: Order, relation: Relation | str | None) -> Order:
     return by_contents(*relation.only)
 
 
-def _listed(said: list[str]) -> str:
-    return ", ".join(said[:_SHOWN]) + (", ..." if len(said) > _SHOWN else "")
+def _listed(said: Iterable[object]) -> str:
+    each = list(map(str, said))
+    return ", ".join(each[:_SHOWN]) + (", ..." if len(each) > _SHOWN else "")

@@ -32,23 +32,18 @@ def slots_of(frame: Wording, others: Sequence[Wording]) -> list[FormSlot]:
             differing[2 * block.start : 2 * block.end + 1] += 1
     is_slot = np.concatenate(([False], differing >= max(1, math.ceil(_MOST * len(others))), [False]))
     bounds = np.flatnonzero(is_slot[1:] != is_slot[:-1]).reshape(-1, 2).tolist()
-    whole: list[tuple[int, int]] = []
-    for low, high in bounds:
-        start, end = widened(frame, low // 2, high // 2)
-        if whole and start < whole[-1][1]:
-            start = whole.pop()[0]
-        whole.append((start, end))
+    # A fact may have two of them.
+    whole = dict.fromkeys(widened(frame, low // 2, high // 2) for low, high in bounds)
     return [_slot(frame, others, aligned, *each) for each in whole]
 
 
 def _slot(
     frame: Wording, others: Sequence[Wording], aligned: Sequence[Sequence[Block]], start: int, end: int
 ) -> FormSlot:
-    fills = [frame.written(start, end, _FILL)]
-    for other, blocks in zip(others, aligned, strict=True):
-        fills.append(other.written(*_place(blocks, start, end), _FILL))
+    fills = [other.written(*_place(blocks, start, end), _FILL) for other, blocks in zip(others, aligned, strict=True)]
     before = " ".join(frame.written(max(0, start - 8), start, 10 * _AROUND).split())[-_AROUND:]
-    return FormSlot(before, tuple(dict.fromkeys(fills)), frame.written(end, min(len(frame), end + 8), _AROUND))
+    after = frame.written(end, min(len(frame), end + 8), _AROUND)
+    return FormSlot(before, tuple(dict.fromkeys([frame.written(start, end, _FILL), *fills])), after)
 
 
 def _place(blocks: Sequence[Block], start: int, end: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -137,15 +137,10 @@ class Wording:
     def vocabulary(self) -> LanguageWords:
         return vocabulary_of(self.text)
 
-    @cached_property
-    def outer_lines(self) -> tuple[list[HashedLine], list[HashedLine]]:
-        """The lines at the head and at the foot, from the end of the text inward, up to the first sentence end."""
-        return self._frame_lines(), self._frame_lines(from_end=True)
-
-    def _frame_lines(self, *, from_end: bool = False) -> list[HashedLine]:
-        found: list[HashedLine] = []
-        place = len(self.text) if from_end else 0
-        while len(found) < _MOST_LINES and 0 <= place <= len(self.text):
+    def outer_lines(self, *, from_end: bool) -> Iterator[HashedLine]:
+        """The lines at the head, or those at the foot from the end of the text inward, up to the first sentence end."""
+        place, count = len(self.text) if from_end else 0, 0
+        while count < _MOST_LINES and 0 <= place <= len(self.text):
             if from_end:
                 start, end = self.text.rfind("\n", 0, max(0, place)) + 1, place
                 place = start - 1
@@ -153,10 +148,11 @@ class Wording:
                 start, end = place, self.text.find("\n", place) % (len(self.text) + 1)
                 place = end + 1
             if _STOP.search(self.text, start, end):
-                break
+                return
             first, last = self._behind(start), self._behind(end)
-            found += [HashedLine(first, last, lookup8(self.values[first:last].tobytes()))] if first < last else []
-        return found
+            if first < last:
+                count += 1
+                yield HashedLine(first, last, lookup8(self.values[first:last].tobytes()))
 
     def lines(self) -> list[tuple[int, int]]:
         """The lines of the text, as places."""
@@ -205,9 +201,7 @@ class Wording:
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
-        return (
-            place in self.sentence_ends or "\n" in self.before(place) or any(c in _QUOTES for c in self.before(place))
-        )
+        return place in self.sentence_ends or any(character in f"\n{_QUOTES}" for character in self.before(place))
 
 
 def _without_layout(text: str) -> str:
