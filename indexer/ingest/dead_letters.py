@@ -12,7 +12,7 @@ from typing import Any, Self
 from indexer.errors import ExtractionError, StoreError, UsageError
 from indexer.extract.base import Limits, Options
 from indexer.ingest.readers.base import json_text
-from indexer.ingest.regular_files import UnreadableError, read_file
+from indexer.ingest.regular_files import UnreadableError, read_file, write_line
 from indexer.ingest.sources import Input
 from indexer.model import REASON_KEY, Record, own_files
 
@@ -45,67 +45,20 @@ def _is_same(one: str, other: str) -> bool:
 
 
 class DeadLetters:
-    """A file of refused documents, made at the first one and only readable by its owner; a context manager.
+    """The file of refused documents of a run, called with each of them; a context manager.
 
-    Every line is on disk when write() returns, so a kill loses none. Raises StoreError if it can't be written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.count = 0
-        self._descriptor: int | None = None
-
-    def write(
-        self,
-        name: str,
-        reason: str,
-        text: str,
-        *,
-        html: bool = False,
-        title: str = "",
-        url: str = "",
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Add a document under its id with the reason, and everything `neardup index` would read of it."""
-        known = {"title": title, "url": url}
-        line = {"id": name, **{key: value for key, value in known.items() if value}, "html" if html else "text": text}
-        line = {**(metadata or {}), **line, REASON_KEY: reason}
-        try:
-            if self._descriptor is None:
-                self._descriptor = own_files.writer(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            # Escapes alone, so that text that is no Unicode is a line all the same.
-            data = json_text(line).encode("ascii") + b"\n"
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-            os.fsync(self._descriptor)
-        except OSError as error:
-            raise StoreError(f"{self.path}: a refused document can't be written: {error.strerror}") from error
-        self.count += 1
-
-    def close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Refused(DeadLetters):
-    """The file of refused documents of one run; called with each of them.
-
-    `tell` is called with a sentence about one that can't be read again.
+    It is made at the first one and only readable by its owner. Every line is on disk when the call returns, so a kill
+    loses none. `tell` is called with a sentence about a document that can't be read again. Raises StoreError if the
+    file can't be written.
     """
 
     def __init__(self, path: Path, options: Options, limits: Limits, tell: Callable[..., None]) -> None:
-        super().__init__(path)
+        self.path, self.count = path, 0
         self._options, self._limits, self._tell = options, limits, tell
+        self._descriptor: int | None = None
 
     def __call__(self, item: Input, record: Record, reason: str) -> None:
-        html, title = False, item.title
+        html, title = item.format == "html" and not item.path, item.title
         if item.path or item.format not in ("text", "html"):
             from indexer.extract import extract
 
@@ -119,6 +72,25 @@ class Refused(DeadLetters):
                 return
             text, title = document.text, title or document.title
         else:
-            html = item.format == "html"
             text = item.data.decode("utf-8-sig" if html else "utf-8")
-        self.write(record.ref.id, reason, text, html=html, title=title, url=item.source, metadata=item.metadata)
+        known = {key: value for key, value in (("title", title), ("url", item.source)) if value}
+        body = {"id": record.ref.id, **known, "html" if html else "text": text}
+        self._write({**item.metadata, **body, REASON_KEY: reason})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        try:
+            if self._descriptor is None:
+                self._descriptor = own_files.writer(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            # Escapes alone, so that text that is no Unicode is a line all the same.
+            write_line(self._descriptor, json_text(line).encode("ascii"))
+        except OSError as error:
+            raise StoreError(f"{self.path}: a refused document can't be written: {error.strerror}") from error
+        self.count += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)

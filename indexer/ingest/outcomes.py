@@ -28,6 +28,7 @@ from indexer.model.times import now
 from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
+    from indexer.extract import WorkerPool
     from indexer.ingest.short_texts import ShortTexts
     from indexer.schemes.base import Scheme
 
@@ -121,25 +122,11 @@ def _value(attribute: re.Match[bytes]) -> bytes:
 class ExtractionWorkers(Generic[Made]):
     """Worker processes that turn documents into outcomes; a context manager, which ends them.
 
-    `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`; `direct` takes items without a worker.
-    Raises UsageError for options not available here.
+    `direct` takes items without a worker.
     """
 
-    def __init__(
-        self,
-        jobs: int,
-        options: Options,
-        limits: Limits,
-        *,
-        task: str | None = None,
-        given: tuple[Any, ...] = (),
-        keep_text: bool = False,
-        direct: ShortTexts | None = None,
-    ) -> None:
-        from indexer.extract import WorkerPool
-
-        self._pool = WorkerPool(jobs, options, limits, task=task, given=given, keep_text=keep_text)
-        self._direct = direct
+    def __init__(self, pool: WorkerPool, direct: ShortTexts | None = None) -> None:
+        self._pool, self._direct = pool, direct
 
     def __enter__(self) -> Self:
         return self
@@ -213,15 +200,18 @@ def sketching(
 
     Short plain texts in memory are fingerprinted in this process, by as many threads, if the C core alone does it.
     """
+    from indexer.extract import WorkerPool
     from indexer.ingest.short_texts import ShortTexts
 
     direct = ShortTexts(jobs, options, limits, schemes) if ShortTexts.serves(schemes) else None
     task = "indexer.ingest.sketching:sketch_document"
-    return ExtractionWorkers(jobs, options, limits, task=task, given=(schemes,), direct=direct)
+    return ExtractionWorkers(WorkerPool(jobs, options, limits, task=task, given=(schemes,), keep_text=False), direct)
 
 
 def texts(jobs: int, options: Options, limits: Limits) -> ExtractionWorkers[None]:
-    return ExtractionWorkers(jobs, options, limits, keep_text=True)
+    from indexer.extract import WorkerPool
+
+    return ExtractionWorkers(WorkerPool(jobs, options, limits))
 
 
 def record_of(  # noqa: PLR0913 - they are fields of the record

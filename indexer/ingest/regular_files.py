@@ -68,3 +68,11 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
     if max(size, len(data)) > limit:
         raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
+
+
+def write_line(descriptor: int, line: bytes) -> None:
+    """Append a line; it is on disk when this returns. Raises OSError."""
+    line += b"\n"
+    while line:
+        line = line[os.write(descriptor, line) :]
+    os.fsync(descriptor)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Self
 
 from indexer.errors import FileActError, NeardupError, UsageError, machines_fault
-from indexer.ingest.regular_files import UnreadableError, open_regular
+from indexer.ingest.regular_files import UnreadableError, open_regular, write_line
 from indexer.model.paths import printable_path
 
 Act = Literal["move", "hard", "symbolic"]
@@ -316,10 +316,9 @@ class ActList:
     def __init__(self, path: str) -> None:
         self._shown = f"{printable_path(path)}: the list of what is done"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise UsageError(f"{self._shown} can't be made here: {error.strerror}") from None
-        self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._write(FORM)
 
     def begin(self, act: FileAct) -> None:
@@ -327,11 +326,8 @@ class ActList:
         self._write(asdict(act))
 
     def _write(self, value: Mapping[str, Any]) -> None:
-        line = json.dumps(value).encode() + b"\n"
         try:
-            while line:
-                line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
+            write_line(self._descriptor, json.dumps(value).encode())
         except OSError as error:
             doing = f"{self._shown} can't be written"
             raise machines_fault(error, doing) or NeardupError(f"{doing}: {error.strerror}") from None
@@ -340,7 +336,7 @@ class ActList:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        os.close(self._descriptor)
 
 
 def acts_backwards(path: str | os.PathLike[str]) -> Iterator[FileAct]:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from indexer.errors import NoStoreError, UsageError
-from indexer.ingest.dead_letters import PATTERN, DeadLetters, Refused, letters_path
+from indexer.ingest.dead_letters import PATTERN, DeadLetters, letters_path
 from indexer.ingest.indexing import IndexingSummary, Settings, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers import ColumnNames
@@ -124,7 +124,7 @@ class Indexing:
             self._tell("no document was found, so no store was made")
             return indexed(self._store, self.summary, left_out=sources.passed_over.total)
         making, coming, stopped = self._making, None, False
-        letters = Refused(self._letters, settings.options, settings.limits, self._tell) if self._letters else None
+        letters = DeadLetters(self._letters, settings.options, settings.limits, self._tell) if self._letters else None
         with self._target(arriving, settings, exists=exists, refresh=refresh) as target:
             self.opened = True
             if self.on_open:

@@ -12,10 +12,10 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.names import reading_path
 from indexer.engine.index.bodies import INDEXED_AT
-from indexer.engine.index.bulk_load import repairs
 from indexer.engine.index.mapping import read_mappings
 from indexer.engine.index.side_index import clusters_index, copied_index, failures_index, notes_by_index, notes_index
 from indexer.engine.index.source_fields import date_fields
+from indexer.engine.setup.bulk_load import repairs
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
 from indexer.engine.setup.pipelines import Pipelines, SearchTemplates
 from indexer.engine.setup.provision import Provision, SetupStep
@@ -68,7 +68,7 @@ def setup(  # noqa: PLR0913 - they are options of the command
         provision = Provision(client, pattern=of_pattern)
         boards = Dashboards(dashboards, provision.name, space=space, time=_time_field(client)) if dashboards else None
         is_repaired = repair or (remove and not (pipelines.pipelines or search_templates))
-        steps = [SetupStep(*repair) for repair in repairs(client)] if is_repaired else []
+        steps = repairs(client) if is_repaired else []
         if remove:
             steps += _removal(provision, pipelines, templates=search_templates, dashboards=boards is not None)
         elif of_pattern:

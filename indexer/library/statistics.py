@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.extract import WorkerPool
 from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs, store_info
@@ -93,7 +94,9 @@ def _gather_corpora(
     builders = [CorpusBuilder(recipe) for recipe in recipes]
     gathered = GatheredCorpora()
     task, made = "indexer.ingest.sketching:features_of", (tuple(recipes),)
-    extraction: ExtractionWorkers[list[bytes]] = ExtractionWorkers(jobs, options, limits, task=task, given=made)
+    extraction: ExtractionWorkers[list[bytes]] = ExtractionWorkers(
+        WorkerPool(jobs, options, limits, task=task, given=made, keep_text=False)
+    )
     with extraction as workers:
         for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
             if isinstance(outcome, Failed):

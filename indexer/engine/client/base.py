@@ -194,7 +194,7 @@ class Client:
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     wish = f"; it asks to wait for {asked:.0f} seconds" if asked else ""
                     raise given_up(self.target.shown, attempt + 1, f"{error}{wish}") from error
-                why = _trouble_of(error)
+                why = f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
             except StoreError:
                 raise
             except Exception as error:
@@ -252,10 +252,6 @@ class Client:
         if error.status in (400, 404, 405, 409) and error.kind != CLOSED:
             raise error
         raise StoreError(explain_answer(error, self.target.shown, self.access)) from error
-
-
-def _trouble_of(error: Exception) -> str:
-    return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
 
 
 class WrittenFloat(float):

@@ -93,7 +93,9 @@ class Pipelines(_Installed[dict[str, Any]]):
         mappings = read_mappings(self.client, path_of(self.name)[1:])
         infos = list(mappings.infos(self.shown).values()) or [info]
         forms = script_forms(infos, None if all(mapping.made for mapping in mappings.values()) else OWNERS_ROOM)
-        paths = self._text_paths(mappings, fields)
+        known = (mapping.text_fields().get(OWN) for mapping in mappings.values())
+        first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
+        paths = self._paths(mappings, fields or first.names)
         steps = self._notes(mappings, infos[0], TextFields(paths))
         bodies = {kind: pipeline(kind, infos[0], paths, forms) for kind in self.kinds}
         steps += [step for kind, body in bodies.items() if (step := self._pipeline(kind, body))]
@@ -171,11 +173,6 @@ class Pipelines(_Installed[dict[str, Any]]):
 
     def _is_own(self, kind: str, there: Mapping[str, Any]) -> bool:  # noqa: ARG002
         return str(there.get("description", "")).startswith(_MARK)
-
-    def _text_paths(self, mappings: Mappings, fields: Sequence[str]) -> tuple[str, ...]:
-        known = (mapping.text_fields().get(OWN) for mapping in mappings.values())
-        first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
-        return self._paths(mappings, fields or first.names)
 
     def _notes(self, mappings: Mappings, info: StoreInfo, fields: TextFields) -> list[SetupStep]:
         steps = []

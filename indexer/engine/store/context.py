@@ -11,11 +11,11 @@ from indexer.engine.client.bulk import in_flight, item_at, multi_get, place_of
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, path_of, reading_path
 from indexer.engine.client.snapshots import Page, pages
-from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import ROOT, Bodies, own_part
 from indexer.engine.index.keys_beside import KeysBeside
 from indexer.engine.index.mapping import IndexMapping, Mappings, named, new_index, read_mappings
 from indexer.engine.index.side_index import clusters_index, decisions_index, failures_index, require_sides
+from indexer.engine.setup import bulk_load
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks

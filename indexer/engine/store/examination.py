@@ -9,10 +9,10 @@ from typing import Any
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import matches, path_of, side_name
-from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, SIZE_CLASS, is_record
 from indexer.engine.index.mapping import named
 from indexer.engine.index.sketches import BESIDE
+from indexer.engine.setup import bulk_load
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import COMPONENT, Provision, scheme_component
 from indexer.engine.store.context import StorePart

@@ -8,7 +8,6 @@ from typing import Any
 
 from indexer.engine.client.bulk import place_of, version_of
 from indexer.engine.client.errors import AnswerError
-from indexer.engine.index import bulk_load
 from indexer.engine.index.bodies import (
     ANNOTATIONS,
     CLUSTER_ID,
@@ -28,6 +27,7 @@ from indexer.engine.index.bodies import (
     packed_digest,
 )
 from indexer.engine.index.mapping import Mappings, named
+from indexer.engine.setup import bulk_load
 from indexer.engine.store.context import PAGE, RECORDS_PAGE, StorePart, is_unicode
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref, readings_of

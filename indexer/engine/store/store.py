@@ -9,7 +9,7 @@ from types import TracebackType
 from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.index import bulk_load
+from indexer.engine.setup import bulk_load
 from indexer.engine.store.context import Context
 from indexer.engine.store.examination import ExaminePart
 from indexer.engine.store.probing import ProbePart

@@ -118,7 +118,13 @@ class _FieldTexts:
 
     def outdated(self, records: Sequence[Record]) -> Iterator[Ref]:
         places = [self._placed(record) for record in records]
-        silent = [each for each in places if not each.paths and not self._is_from_elsewhere(each)]
+        made = self._context.mapping_of
+        silent = [
+            each
+            for each in places
+            # Without fields the document of a record with a source lies elsewhere, if neardup made the index.
+            if not each.paths and (each.fields or not each.record.source or not made(each.place.index).seems_made)
+        ]
         with_paths = [each for each in places if each.paths]
         for each, hit in self._hits(with_paths, lambda one: list(one.paths)):
             exact, data = text_at(hit.get("_source"), each.paths)
@@ -165,9 +171,6 @@ class _FieldTexts:
         if not hit.get("found") or not each.fields:
             return StoredText(missing="document")
         return _stored_text(each.fields, *text_at(hit.get("_source"), each.paths))
-
-    def _is_from_elsewhere(self, each: _TextPlace) -> bool:
-        return bool(each.record.source) and not each.fields and self._context.mapping_of(each.place.index).seems_made
 
     def _is_current(self, each: _TextPlace, exact: bytes, data: bytes) -> bool:
         info, kind = self._context.info, format_of(each.fields.format, data) if each.fields else "text"

@@ -167,7 +167,9 @@ def _payload(block: bytes, limit: int) -> tuple[bytes, str, str] | None:
     if not status.split(" ", 2)[1:2] or not status.split(" ", 2)[1].startswith("2") or _is_no_document(kind):
         return None
     # Many archives keep these headers of a body that they have decoded.
-    if headers.get("transfer-encoding", "").lower() == "chunked" and _is_chunked(body):
+    size = body[:20].partition(b"\r\n")[0].partition(b";")[0].strip()
+    is_chunked = headers.get("transfer-encoding", "").lower() == "chunked"
+    if is_chunked and re.fullmatch(rb"[0-9a-fA-F]+", size):
         body = _decoded("ChunkedReader", body, limit)
     for coding in reversed(headers.get("content-encoding", "").lower().split(",")):
         body = _plain(coding.strip(), body, limit)
@@ -202,11 +204,6 @@ def _bounded(data: bytes, limit: int) -> bytes:
     if len(data) > limit:
         raise OverflowError("the response is too large when it is decompressed")
     return data
-
-
-def _is_chunked(body: bytes) -> bool:
-    size = body[:20].partition(b"\r\n")[0].partition(b";")[0].strip()
-    return bool(size) and all(byte in b"0123456789abcdefABCDEF" for byte in size)
 
 
 def _is_no_document(kind: str) -> bool:

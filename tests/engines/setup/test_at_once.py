@@ -13,7 +13,7 @@ import pytest
 from indexer.cli import main
 from indexer.engine.client.connection import connect
 from indexer.engine.index import mapping
-from indexer.engine.index.bulk_load import reduce_settings
+from indexer.engine.setup.bulk_load import reduce_settings
 from indexer.engine.store.store import open_search_store
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info

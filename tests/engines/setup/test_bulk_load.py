@@ -11,7 +11,7 @@ import pytest
 
 from indexer.cli import main
 from indexer.engine.index import mapping
-from indexer.engine.index.bulk_load import write_index
+from indexer.engine.setup.bulk_load import write_index
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info

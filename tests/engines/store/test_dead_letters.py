@@ -11,23 +11,31 @@ import pytest
 from indexer.cli import main
 from indexer.engine.index import mapping
 from indexer.errors import StoreError
+from indexer.extract.base import Limits, Options
 from indexer.ingest.dead_letters import DeadLetters, letters_path
 from indexer.ingest.indexing import store_info
 from indexer.ingest.readers import JSON_LINES, FileEntry, ReaderOptions
+from indexer.ingest.sources import Input
 from indexer.library.opening import open_store
 from indexer.model import REASON_KEY
 from tests.engines.servers import Server
+from tests.stores.made import record
+
+
+def letters_in(path: Path) -> DeadLetters:
+    return DeadLetters(path, Options(), Limits(), print)
 
 
 def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "refused.jsonl"
-    with DeadLetters(path) as letters:
+    with letters_in(path) as letters:
         assert not path.exists()
-        letters.write("a", "mapper_parsing_exception: no date", "some text\n", title="T", url="u", metadata={"k": [1]})
-        letters.write("b\udc80", "too long", "<p>ü</p>", html=True)
+        given = Input("a", "u", data=b"some text\n", format="text", title="T", metadata={"k": [1]})
+        letters(given, record("a", 1), "mapper_parsing_exception: no date")
+        letters(Input("b", "", data="<p>ü</p>".encode(), format="html"), record("b\udc80", 1), "too long")
         assert letters.count == 2
-    with DeadLetters(path) as letters:
-        letters.write("c", "r", "x")
+    with letters_in(path) as letters:
+        letters(Input("c", "", data=b"x", format="text"), record("c", 1), "r")
     assert path.stat().st_mode & 0o777 == 0o600
     with path.open("rb") as opened:
         first, second, third = JSON_LINES.entries(opened, "", ReaderOptions(10_000))
@@ -128,8 +136,8 @@ def test_the_summary_says_how_to_go_on(
 
 
 def test_a_file_that_can_not_be_written_is_said(tmp_path: Path) -> None:
-    with DeadLetters(tmp_path / "no" / "folder.jsonl") as letters, pytest.raises(StoreError, match=r"folder\.jsonl"):
-        letters.write("a", "r", "x")
+    with letters_in(tmp_path / "no" / "folder.jsonl") as letters, pytest.raises(StoreError, match=r"folder\.jsonl"):
+        letters(Input("a", "", data=b"x", format="text"), record("a", 1), "r")
 
 
 def test_a_full_disk_stops_the_run(

@@ -17,7 +17,7 @@ from indexer.cli import main
 from indexer.engine.client.access import SETTINGS
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
-from indexer.engine.index.bulk_load import REDUCED
+from indexer.engine.setup.bulk_load import REDUCED
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError, UsageError

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, path_of, reading_path
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.index.mapping import NOTE, IndexMapping, Mappings, read_mappings
+from indexer.engine.setup.provision import SetupStep
 from indexer.errors import StoreError
 from indexer.text.remarks import remark
 
@@ -25,13 +26,6 @@ _NOTE_TYPE = {"type": "boolean", "index": False, "doc_values": False}
 _ROUNDS = 8
 _EXPANDED = "index.auto_expand_replicas"
 _FORBIDDEN = 403
-
-
-class SettingsRequest(NamedTuple):
-    why: str
-    method: str
-    path: str
-    body: Mapping[str, Any]
 
 
 @contextmanager
@@ -83,7 +77,7 @@ def reduce_settings(client: Client, index: str) -> dict[str, str | None]:
     return former
 
 
-def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[SettingsRequest]:
+def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[SetupStep]:
     """The steps to restore an index to its note, or else to `former`; none if there is nothing to restore.
 
     A setting changed by somebody since stays as it is.
@@ -103,14 +97,14 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
     found_requests = []
     if back:
         why = f"put refreshes and replicas of {index} back to what they were before the bulk load"
-        found_requests.append(SettingsRequest(why, "PUT", f"{path_of(index)}/_settings", back))
+        found_requests.append(SetupStep(why, "PUT", f"{path_of(index)}/_settings", back))
     if note is not None:
         why = f"take the note of a bulk load out of the mapping of {index}"
-        found_requests.append(SettingsRequest(why, "PUT", f"{path_of(index)}/_mapping", _noting({})))
+        found_requests.append(SetupStep(why, "PUT", f"{path_of(index)}/_mapping", _noting({})))
     return found_requests
 
 
-def repairs(client: Client) -> list[SettingsRequest]:
+def repairs(client: Client) -> list[SetupStep]:
     mappings = read_mappings(client, reading_path(client.target.name))
     return [request for index in left(mappings) for request in requests(client, index)]
 
@@ -157,7 +151,7 @@ def _restored(client: Client, index: str, former: Mapping[str, str | None] | Non
         client.request(step.method, step.path, step.body)
     for step in steps:
         if step.path.endswith("/_settings"):
-            _keep_note(client, index, step.body)
+            _keep_note(client, index, step.body or {})
     return bool(steps)
 
 
