@@ -176,7 +176,7 @@ PAGES = {
 def test_a_collapse_folds_what_distinct_folds(server: Server, index_name: str, field: str, renditions: bool) -> None:
     server.request("PUT", f"/{index_name}", {"mappings": {"properties": {"body": {"type": "text"}}}})
     # Whether an edited text has another frame than a document depends on which of them is kept.
-    pages = {name: lines for name, lines in PAGES.items() if not (renditions and name in ("form", "edited"))}
+    pages = {name: lines for name, lines in PAGES.items() if not (renditions and name == "edited")}
     for name, lines in pages.items():
         server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", {"body": "\n\n".join(lines)})
     url = f"{server.url}/{index_name}"
