@@ -15,12 +15,10 @@ from indexer.clustering.annotations import READ_AT_ONCE
 from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice
-from indexer.clustering.clusters import batched
-from indexer.clustering.memory import finished, in_progress
 from indexer.errors import IncompatibleStoreError
 from indexer.ingest.outcomes import RunCounts
 from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_cluster_id
-from indexer.model.chunking import chunks
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.refs import RefTable, ref_order
 from indexer.model.times import now
 from indexer.relations.relation import WORDS
@@ -111,7 +109,7 @@ class _LoadRun:
 
     def begin(self) -> None:
         if self._batch.note:
-            in_progress(self._store, self._batch.note)
+            self._store.put_clustering_note(replace(self._batch.note, finished=False))
 
     def end(self) -> None:
         store, noted = self._store, self._batch.note
@@ -130,7 +128,7 @@ class _LoadRun:
             if self._broken:
                 store.put_clustering_note(replace(noted, finished=False))
                 return
-        finished(store, noted)
+        store.put_clustering_note(noted)
 
     # Records
 
@@ -270,8 +268,7 @@ class _Members:
             return Choice(stands[members], shares[members])
 
         kept: list[str] = []
-        for batch in batched([group] for group in groups):
-            some = [group for [group] in batch]
+        for some in chunks_by_size(groups, READ_AT_ONCE, len, READ_AT_ONCE):
             positions = np.concatenate(some)
             own = dict(zip(self._refs.take(positions), positions.tolist(), strict=True))
             assigner.rule = _Given(ranks={ref.id: float(ranks[place]) for ref, place in own.items()})
@@ -283,11 +280,9 @@ class _Members:
 
     def _repeated(self, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> tuple[Positions, npt.NDArray[np.float64]]:
         count = len(self._refs)
-        ids = [ref.id for ref in self._kept.take(range(len(self._kept)))]
+        ids = [ref.id for ref in self._kept]
         wanted, place = set(ids), dict[str, int]()
-        for start in range(0, count, READ_AT_ONCE):
-            taken = self._refs.take(range(start, min(start + READ_AT_ONCE, count)))
-            place.update((ref.id, start + at) for at, ref in enumerate(taken) if ref.id in wanted)
+        place.update((ref.id, at) for at, ref in enumerate(self._refs) if ref.id in wanted)
         alone = sorted(wanted - place.keys())
         place.update((name, count + at) for at, name in enumerate(alone))
         self._refs.extend(lying([Ref(name) for name in alone]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -36,6 +36,17 @@ def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
 def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
     cluster = annotations.get("cluster")
     return named_ref("repeats", ref, cluster) if isinstance(cluster, dict) else None
+
+
+def annotate(
+    store: Store, changed: Sequence[tuple[Ref, dict[str, Any]]], versions: Mapping[Ref, Hashable] | None = None
+) -> int:
+    """Write annotations; returns how many were written, without those of documents that changed meanwhile."""
+    if not changed:
+        return 0
+    before = store.contended.count
+    store.annotate(changed, versions=versions)
+    return len(changed) - (store.contended.count - before)
 
 
 def leaving(store: Store, refs: Collection[Ref]) -> set[Ref]:

@@ -14,7 +14,7 @@ from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import preceded
 from indexer.clustering.clusters import put_groups, renew_relations
-from indexer.clustering.forms_kept_apart import forms_apart
+from indexer.clustering.forms_kept_apart import FormsApart
 from indexer.clustering.grouping import radius_of
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings, arriving, remembered
@@ -151,11 +151,9 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         read = None if self.cluster else False
         self._relations = NotedRelations.after_last(store, read=read, apart=by.apart)
         self._decisions = HeldDecisions(store)
-        apart = (
-            forms_apart(by.apart, self._relations, self._decisions, by.rule.measure.similarity)
-            if self.cluster
-            else None
-        )
+        apart = None
+        if by.apart and self.cluster:
+            apart = FormsApart(self._relations, self._decisions, by.rule.measure.similarity)
         self._assigner = Assigner(store, by.canonical, relations=self._relations, apart=apart)
         self._fewest = fewest
         # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
@@ -350,7 +348,7 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         found = read_nodes(self.store, self.rule)
         nodes, comparison, grouped = grouped_nodes(self._decisions, found, radius=radius_of(self.by.bound))
         numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
-        came = np.array([numbers.get(ref, -1) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
+        came = np.array([numbers.get(ref, -1) for ref in nodes.refs], dtype=np.int64)
         # Those that were there came before.
         ranks = np.where(came < 0, np.arange(came.size), came + came.size)
         near = preceded(nodes, comparison, grouped.whole, ranks)
@@ -382,7 +380,7 @@ class _ComingDocuments:
 
     def __init__(self, rule: MatchRule, records: Sequence[Record]) -> None:
         nodes = nodes_of(rule, [found_of(records, rule)])
-        self._node = dict(zip(nodes.refs.take(range(len(nodes.refs))), nodes.node_of.tolist(), strict=True))
+        self._node = dict(zip(nodes.refs, nodes.node_of.tolist(), strict=True))
         self._beside: dict[int, list[tuple[int, float]]] = {node: [] for node in range(len(nodes))}
         for block in node_pairs(nodes, Comparer(rule, nodes.payloads), 1):
             for left, right, value in zip(*(column.tolist() for column in block), strict=True):

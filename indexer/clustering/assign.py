@@ -15,6 +15,7 @@ import numpy.typing as npt
 from indexer.clustering.annotations import (
     READ_AT_ONCE,
     alone,
+    annotate,
     cluster_of,
     could_go,
     is_alone,
@@ -207,13 +208,12 @@ class Assigner:
         """Make each group of positions a cluster; returns the ids of those with two members or more, and their sizes.
 
         The groups are those of whole components; a group of one document is alone, but may repeat one of another
-        group. `choose` selects the kept documents and the one each other repeats. Groups with more than READ_AT_ONCE
-        documents together are read once for each use, with only their preferences kept in memory. Documents gone
-        meanwhile are left out.
+        group. `choose` selects the kept documents and the one each other repeats. Large groups are read once for each
+        use, with only their preferences kept in memory. Documents gone meanwhile are left out.
         """
-        self._once = {} if sum(group.size for group in groups) <= READ_AT_ONCE else None
+        self._once = {} if sum(map(len, groups)) <= 2 * READ_AT_ONCE else None
         clusters, versions, documents, ranks = self._gathered(refs, groups)
-        if documents.size < sum(group.size for group in groups):
+        if documents.size < sum(map(len, groups)):
             groups = [group[np.isin(group, documents)] for group in groups]
         choice = choose(documents, ranks)
         chosen = GroupedDocuments(documents, ranks, choice, lambda some: self._described(refs.take(some)), similar)
@@ -367,14 +367,13 @@ class Assigner:
             version = versions.get(ref) if versions else None
             if old.get("cluster") != new or old.get("version") != version:
                 written.append((ref, {"cluster": new, "version": version}, old))
-        self.changes.documents += len(written)
-        if written and not self.dry_run:
-            before = self.store.contended.count
-            self.store.annotate([(ref, new) for ref, new, _ in written])
-            self.changes.documents -= self.store.contended.count - before
-            for ref, new, old in written:
-                if (other := repeated_by(ref, new)) and not repeated_by(ref, old):
-                    self.store.watcher.copied(ref, other, new["cluster"] or {})
+        if self.dry_run:
+            self.changes.documents += len(written)
+            return
+        self.changes.documents += annotate(self.store, [(ref, new) for ref, new, _ in written])
+        for ref, new, old in written:
+            if (other := repeated_by(ref, new)) and not repeated_by(ref, old):
+                self.store.watcher.copied(ref, other, new["cluster"] or {})
 
     def set_alone(self, refs: Iterable[Ref]) -> None:
         for some in chunks(refs, READ_AT_ONCE):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import starmap
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urldefrag, urljoin
 
 from indexer.errors import UsageError
@@ -167,16 +167,8 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     kind, _, rest = text.partition(":")
     if (text == "source") != bool(sources):
         raise UsageError("the rule source needs patterns, and patterns need the rule source")
-    simple: dict[str, CanonicalKind] = {
-        "earliest": "earliest",
-        "longest": "longest",
-        "declared": "declared",
-        "newest": "newest",
-        "oldest": "oldest",
-        "source": "source",
-    }
-    if text in simple:
-        return CanonicalRule(simple[text], sources=tuple(sources))
+    if simple := next((each for each in get_args(CanonicalKind) if text == each != "field"), None):
+        return CanonicalRule(simple, sources=tuple(sources))
     name = rest.removesuffix(":desc")
     if kind != "field" or not name:
         raise UsageError(

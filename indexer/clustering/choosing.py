@@ -81,15 +81,13 @@ def choose(
     return Choice(documents[first[stands[place]]], similarity[place])
 
 
-def preceded(
-    nodes: Nodes, comparison: Comparer, whole: Positions, ranks: Positions, *, threads: int | None = None
-) -> npt.NDArray[np.bool_]:
+def preceded(nodes: Nodes, comparison: Comparer, whole: Positions, ranks: Positions) -> npt.NDArray[np.bool_]:
     """True for each document in `nodes` with a near or equal one of lower rank.
 
     Otherwise like choose(), including the cost.
     """
     documents = np.arange(nodes.node_of.size)
-    _, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, threads)
+    _, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, None)
     found = np.ones(documents.size, dtype=np.bool_)
     found[first] = False
     found[first[inside]] = greedy.preceded()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +13,10 @@ from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, is_alone, r
 from indexer.clustering.assign import Assigner, Changes
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
-from indexer.clustering.forms_kept_apart import forms_apart
+from indexer.clustering.forms_kept_apart import FormsApart
 from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
-from indexer.clustering.memory import ClusterSettings, finished, in_progress
+from indexer.clustering.memory import ClusterSettings
 from indexer.clustering.relation_notes import TO, NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
@@ -25,7 +25,7 @@ from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.relating import Relating, keep_lexicon
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
-from indexer.model.chunking import chunks
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import COPIES, SAME_WORK
@@ -95,14 +95,14 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     relations = NotedRelations.after_last(store, read=relation, renews=True, apart=apart)
-    decisions, least = HeldDecisions(store), rule.measure.similarity
-    cut = forms_apart(apart, relations, decisions, least)
+    decisions = HeldDecisions(store)
+    cut = FormsApart(relations, decisions, rule.measure.similarity) if apart else None
     note = ClusterSettings(rule, bound, chosen, apart).note(reads=relations.texts is not None)
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())
         before = next(iter(store.clustering_notes().values()), None)
-        in_progress(store, note)
+        store.put_clustering_note(replace(note, finished=False))
     reading = reader or reader_of(store, rule)
     nodes, comparison, grouped = grouped_nodes(
         decisions, read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
@@ -124,12 +124,11 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
         if not dry_run:
             keep_lexicon(store, lexicon)
         relations.go_by(lexicon)
-        cut = forms_apart(apart, relations, decisions, least)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
     sizes = put_groups(assigner, nodes, comparison, grouped, threads)
     renew_relations(assigner)
     if not dry_run:
-        finished(store, note)
+        store.put_clustering_note(note)
     return ClusteringOutcome(
         rule=rule,
         documents=store.count(),
@@ -195,7 +194,7 @@ def assigned(
     def choice(documents: Positions, ranks: Positions) -> Choice:
         return choose(nodes, comparison, grouped.whole, documents, ranks, threads=threads)
 
-    for batch in batched(components):
+    for batch in chunks_by_size(components, READ_AT_ONCE, lambda groups: sum(map(len, groups)), READ_AT_ONCE):
         groups = [members for groups in batch for members in groups]
         yield assigner.assign(nodes.refs, groups, similar, choice)
 
@@ -210,21 +209,6 @@ def similar_documents(nodes: Nodes, comparison: Comparer, left: Positions, right
     return similar
 
 
-def batched(components: Iterable[list[Positions]]) -> Iterator[list[list[Positions]]]:
-    """Components, each as the positions of its groups, in batches to read and write together."""
-    batch: list[list[Positions]] = []
-    count = 0
-    for groups in components:
-        size = sum(members.size for members in groups)
-        if batch and count + size > READ_AT_ONCE:
-            yield batch
-            batch, count = [], 0
-        batch.append(groups)
-        count += size
-    if batch:
-        yield batch
-
-
 def _set_others_alone(assigner: Assigner, together: RefSet) -> None:
     # They are written when the scan has ended: as long as it looks at an older state, an embedded store has to keep
     # that state beside all that is written.
@@ -236,8 +220,7 @@ def _set_others_alone(assigner: Assigner, together: RefSet) -> None:
             for (ref, known), is_inside in zip(page, inside, strict=True)
             if not is_inside and not is_alone(ref, known)
         )
-    for start in range(0, len(changed), READ_AT_ONCE):
-        assigner.set_alone(changed.take(range(start, min(start + READ_AT_ONCE, len(changed)))))
+    assigner.set_alone(changed)
 
 
 def _forget(assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:

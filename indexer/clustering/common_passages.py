@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from heapq import nlargest, nsmallest
@@ -67,16 +66,6 @@ class RepeatedPassage(NamedTuple):
         return self.documents >= BOILERPLATE * self.origins
 
 
-@dataclass(slots=True)
-class _KnownFacts:
-    """The known facts of the documents while they are read, in their order."""
-
-    holders: list[Holder] = field(default_factory=list)
-    ranks: array[int] = field(default_factory=lambda: array("q"))
-    ends: array[int] = field(default_factory=lambda: array("q", [0]))
-    unread: dict[Ref, str] = field(default_factory=dict)
-
-
 class StorePassages:
     """The passages of at least `words` words in two documents of a store or more; a context manager.
 
@@ -89,7 +78,10 @@ class StorePassages:
         self._store = store
         self._finder = RepeatFinder(words)
         self._folder = TemporaryDirectory(prefix="neardup-texts-")
-        self._read = _KnownFacts()
+        self.holders: list[Holder] = []
+        self.unread: dict[Ref, str] = {}
+        # Of each document that was read, its place among the wanted ones, and where its text ends in the file.
+        self._order, self._ends = array("q"), array("q", [0])
         self._known: dict[int, tuple[str, Words]] = {}
 
     def __enter__(self) -> Self:
@@ -114,24 +106,16 @@ class StorePassages:
                 records = filter(None, self._store.get([holder.ref for holder in page], sketches=False))
                 for record, text in texts.read(records):
                     if isinstance(text, ExtractionError):
-                        self._read.unread[record.ref] = text.detail or text.reason
+                        self.unread[record.ref] = text.detail or text.reason
                         continue
                     rank = ranks[record.ref]
                     self._finder.add(words_of(text, identifiers=False).hashes)
-                    self._read.holders.append(wanted[rank])
-                    self._read.ranks.append(rank)
-                    self._read.ends.append(self._read.ends[-1] + file.write(text.encode("utf-8", "surrogatepass")))
+                    self.holders.append(wanted[rank])
+                    self._order.append(rank)
+                    self._ends.append(self._ends[-1] + file.write(text.encode("utf-8", "surrogatepass")))
                 done += len(page)
         if progress:
             progress(done, len(wanted))
-
-    @property
-    def holders(self) -> list[Holder]:
-        return self._read.holders
-
-    @property
-    def unread(self) -> dict[Ref, str]:
-        return self._read.unread
 
     @cached_property
     def repeats(self) -> Repeats:
@@ -189,7 +173,7 @@ class StorePassages:
 
     @cached_property
     def _ranks(self) -> Positions:
-        return np.argsort(np.argsort(np.array(self._read.ranks, dtype=np.int64)))
+        return np.argsort(np.argsort(np.array(self._order, dtype=np.int64)))
 
     @cached_property
     def _by_copy(self) -> Positions:
@@ -202,8 +186,8 @@ class StorePassages:
     def _text(self, document: int, first: int, words: int) -> str:
         if document not in self._known:
             with self._texts.open("rb") as file:
-                file.seek(self._read.ends[document])
-                size = self._read.ends[document + 1] - self._read.ends[document]
+                file.seek(self._ends[document])
+                size = self._ends[document + 1] - self._ends[document]
                 text = file.read(size).decode("utf-8", "surrogatepass")
             while len(self._known) >= _REMEMBERED:
                 del self._known[next(iter(self._known))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from indexer.clustering.annotations import READ_AT_ONCE, cluster_of
 from indexer.clustering.removal import RedundantDocument, Tally
@@ -21,8 +21,6 @@ from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 
 _ALIGNED_AT_ONCE = 200
-# The document that another one is a copy of, how similar and whether identical it is, and its relation to it.
-_Match = tuple[Ref, float, bool, Relation | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +46,7 @@ class Copies:
     """
 
     def __init__(
-        self,
-        store: Store,
-        refs: Sequence[Ref],
-        rule: MatchRule | None = None,
-        *,
-        permitted: Permitted | None = None,
+        self, store: Store, refs: Sequence[Ref], rule: MatchRule | None = None, *, permitted: Permitted | None = None
     ) -> None:
         if rule:
             rule.require_copies()
@@ -67,7 +60,7 @@ class Copies:
                 f"{name_of(unknown.ref)}: the store has no digest of its text, so its copies are unknown; index it "
                 f"again, or give --similarity"
             )
-        matches: dict[Ref, _Match] = {record.ref: (record.ref, 1.0, True, None) for record in asked}
+        found = {record.ref: RedundantDocument(record, "", record.ref, 1.0, identical=True) for record in asked}
         digests = {digest: record for record in asked if (digest := _digest(record)) not in ("", NOTHING)}
         without = 0
         equal: dict[str, list[Record]] = {}
@@ -75,19 +68,21 @@ class Copies:
             digest = _digest(record)
             if (same := digests.get(digest)) is not None:
                 if record.is_identical(same):
-                    matches.setdefault(record.ref, (same.ref, 1.0, True, Relation("identical")))
+                    copy = RedundantDocument(record, "", same.ref, 1.0, identical=True, relation=Relation("identical"))
+                    found.setdefault(record.ref, copy)
                 else:
                     equal.setdefault(digest, []).append(record)
             elif digest == NOTHING or not (digest or (rule and record.tokens)):
                 without += 1
         for digest, records in equal.items():
-            for ref, relation in self._differing(digests[digest], records):
-                matches.setdefault(ref, (digests[digest].ref, 1.0, False, relation))
-        without += self._near(asked, rule, matches) if rule else 0
+            for other, relation in self._related(digests[digest], records):
+                known = relation if isinstance(relation, Relation) else Relation("reflowed")
+                found.setdefault(other.ref, RedundantDocument(other, "", digests[digest].ref, 1.0, relation=known))
+        without += self._near(asked, rule, found) if rule else 0
         self.uncompared = UncomparedCounts(without, sum(1 for _ in store.failures()))
         order = {record.ref: place for place, record in enumerate(asked)}
         self.found = sorted(
-            self._read(matches),
+            self._as_they_are(found),
             key=lambda one: (
                 order[one.repeats],
                 one.record.ref != one.repeats,
@@ -97,54 +92,42 @@ class Copies:
             ),
         )
 
-    def _differing(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Ref, Relation]]:
+    def _related(self, record: Record, others: Sequence[Record]) -> Iterator[tuple[Record, Relation | str]]:
         for some in chunks(others, _ALIGNED_AT_ONCE):
             self._texts.prepare([[record, *some]])
-            for other in some:
-                relation = self._texts.between(other, record)
-                yield other.ref, relation if isinstance(relation, Relation) else Relation("reflowed")
+            yield from ((other, self._texts.between(other, record)) for other in some)
 
-    def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, _Match]) -> int:
+    def _near(self, asked: Sequence[Record], rule: MatchRule, found: dict[Ref, RedundantDocument]) -> int:
         unread: set[Ref] = set()
         kept: dict[Ref, RedundantDocument] = {}
         for record in asked:
             question = Question(name_of(record.ref), record=record, ref=record.ref)
             answer = lookup(self._store, rule, question, limit=None, exclude=record.ref, include_short=True)
             unread.update(answer.unread)
-            others = {match.record.ref: match for match in answer.matches if match.record.ref not in matches}
-            for some in chunks(others.values(), _ALIGNED_AT_ONCE):
-                for other, relation, reason in self._judged(record, [match.record for match in some]):
-                    if reason is None:
-                        matches[other.ref] = record.ref, others[other.ref].similarity, False, relation
-                    else:
-                        kept[other.ref] = RedundantDocument(other.without_sketches(), "", record.ref, -1.0, reason)
-        for ref in kept.keys() - matches.keys():
+            new = [match for match in answer.matches if match.record.ref not in found]
+            copies = {
+                match.record.ref: RedundantDocument(match.record.without_sketches(), "", record.ref, match.similarity)
+                for match in new
+            }
+            for other, relation in self._related(record, [match.record for match in new]) if self._permitted else ():
+                copy, reason = copies[other.ref], None
+                if isinstance(relation, str):
+                    reason = Reason(NOT_VERIFIED, f"not verified: {relation}")
+                elif self._permitted and (reason := self._permitted.loses(relation, name_of(record.ref))) is None:
+                    copies[other.ref] = replace(copy, relation=relation)
+                if reason:
+                    kept[other.ref] = replace(copies.pop(other.ref), similarity=-1.0, reason=reason)
+            found |= copies
+        for ref in kept.keys() - found.keys():
             self.tally.add(kept[ref])
-        return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
+        return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - found.keys())
 
-    def _judged(
-        self, record: Record, others: Sequence[Record]
-    ) -> Iterator[tuple[Record, Relation | None, Reason | None]]:
-        if self._permitted is None:
-            yield from ((other, None, None) for other in others)
-            return
-        self._texts.prepare([[record, *others]])
-        for other in others:
-            relation = self._texts.between(other, record)
-            if isinstance(relation, str):
-                yield other, None, Reason(NOT_VERIFIED, f"not verified: {relation}")
-            else:
-                yield other, relation, self._permitted.loses(relation, name_of(record.ref))
-
-    def _read(self, matches: Mapping[Ref, _Match]) -> Iterator[RedundantDocument]:
-        for refs in chunks(matches, READ_AT_ONCE):
+    def _as_they_are(self, found: Mapping[Ref, RedundantDocument]) -> Iterator[RedundantDocument]:
+        for refs in chunks(found, READ_AT_ONCE):
             for ref, read in zip(refs, self._store.versioned(refs), strict=True):
                 if read is not None and read.record is not None:
-                    of, similarity, identical, relation = matches[ref]
-                    yield RedundantDocument(
-                        read.record.without_sketches(), cluster_of(read.annotations) or "", of, similarity, None,
-                        identical, read.version, relation=relation,
-                    )  # fmt: skip
+                    record, cluster = read.record.without_sketches(), cluster_of(read.annotations) or ""
+                    yield replace(found[ref], record=record, cluster=cluster, version=read.version)
 
     def delete(self) -> dict[str, list[RedundantDocument]]:
         """The documents by their outcome: deleted, stripped (an owner's, which stays), or changed (and left)."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, repeated_by, similarity_of
+from indexer.clustering.annotations import cluster_of, repeated_by, similarity_of
 from indexer.clustering.memory import require_remembered
 from indexer.clustering.removal import RedundantDocument, Removal
 from indexer.clustering.verdicts import Reason
 from indexer.model import Record, Ref, name_of
-from indexer.model.chunking import chunks
 from indexer.model.decisions import DecidedDocument, Decision
 from indexer.stores.base import Store, Versioned
 
@@ -188,7 +187,7 @@ class DecidedPruning(Removal):
         self.rule = require_remembered(store).rule
         self._decisions, self._last_copies = decisions, last_copies
 
-    def _checked(self) -> Iterator[list[RedundantDocument]]:
+    def _found(self) -> Iterator[RedundantDocument]:
         wrong, kept, decisions = dict[int, str](), set[Ref](), list[Decision]()
         for seen in seen_documents(self.store, self._decisions):
             decisions.append(_as_seen(seen))
@@ -196,13 +195,8 @@ class DecidedPruning(Removal):
         for each in [*contradictions(decisions), *contradictions(_lasting(decisions, self.store))]:
             for place in each.places:
                 wrong.setdefault(place, each.sentence)
-        documents = (
-            document
-            for place, seen in enumerate(seen_documents(self.store, self._decisions))
-            for document in self._decided(seen, wrong.get(place, ""), kept)
-        )
-        for page in chunks(documents, READ_AT_ONCE):
-            yield self._confirmed(page)
+        for place, seen in enumerate(seen_documents(self.store, self._decisions)):
+            yield from self._decided(seen, wrong.get(place, ""), kept)
 
     def _decided(self, seen: Sequence[DecidedNow], wrong: str, kept: set[Ref]) -> Iterator[RedundantDocument]:
         stays = _StayingDocuments([one for one in seen if one.decided.choice == "keep" and not one.reason])

@@ -16,7 +16,6 @@ from indexer.clustering.relation_notes import NotedRelations
 from indexer.clustering.verdicts import Permitted, Reason, Relations, whole_pages
 from indexer.core.components import Components
 from indexer.errors import UsageError, shown
-from indexer.matching.relating import RelatedTexts
 from indexer.model import Record, Ref
 from indexer.relations.relation import COPIES, Relation
 from indexer.schemes.base import SLACK, Positions
@@ -80,11 +79,13 @@ class FormsApart:
 
     `words` has the relations found in the last cut, of documents to those they repeat, and `count` is the number apart
     in all. Memory: that of `indexer.clustering.verdicts.Relations`, and 200 bytes a document of the groups of one cut.
+    Raises UsageError if no texts are read, because facts are in texts.
     """
 
-    def __init__(self, texts: RelatedTexts[Record], decisions: HeldDecisions, least: float) -> None:
-        self._relations: Relations[Record] = Relations(_SAME_FACTS, texts)
-        self._decisions, self._least = decisions, least
+    def __init__(self, noted: NotedRelations, decisions: HeldDecisions, least: float) -> None:
+        if noted.texts is None:
+            raise UsageError("texts have to be read to keep forms apart: leave out --no-relation, or say --apart none")
+        self._noted, self._decisions, self._least = noted, decisions, least
         self.words: dict[Ref, str] = {}
         self.count = 0
 
@@ -98,12 +99,18 @@ class FormsApart:
         return [part for some in inside for part in _parts(grouped.documents, some, labels)]
 
     def differing(self, records: Sequence[Record], other: Record) -> list[bool]:
-        self._relations.prepare(("", record, other) for record in records)
-        found = [self._relations.texts.between(record, other) for record in records]
+        relations = self._relations()
+        relations.prepare(("", record, other) for record in records)
+        found = [relations.texts.between(record, other) for record in records]
         return [isinstance(relation, Relation) and relation.word == FORM for relation in found]
 
+    def _relations(self) -> Relations[Record]:
+        # New for each cut, because the groups of each have the same numbers, and with the words counted last.
+        assert self._noted.texts is not None  # noqa: S101 - they are not taken away
+        return Relations(_SAME_FACTS, self._noted.texts)
+
     def _joined(self, pairs: Positions, grouped: GroupedDocuments) -> list[tuple[int, int]]:
-        joined: list[tuple[int, int]] = []
+        relations, joined = self._relations(), list[tuple[int, int]]()
         place_of: dict[Ref, int] = {}
         # By the number of a decision the first document that it calls the same as others.
         first: dict[int, int] = {}
@@ -113,13 +120,13 @@ class FormsApart:
             records = {place: found[0] for place, found in described if found}
             place_of |= {record.ref: place for place, record in records.items()}
             there = [row for row in pairs[page].tolist() if row[0] in records and row[1] in records]
-            self._relations.prepare((str(group), records[one], records[other]) for one, other, group in there)
+            relations.prepare((str(group), records[one], records[other]) for one, other, group in there)
             for one, other, group in there:
-                if isinstance(self._relations.between(records[one], records[other]), str):
+                if isinstance(relations.between(records[one], records[other]), str):
                     # What can't be read stays where it is.
                     joined.append((one, other))
                     continue
-                verdict = self._relations.judge(str(group), records[one], records[other], lambda _: True)
+                verdict = relations.judge(str(group), records[one], records[other], lambda _: True)
                 repeats = grouped.choice.of[one] == grouped.documents[other]
                 if verdict.reason is not None and verdict.reason.kind == FORM:
                     self.count += 1
@@ -177,18 +184,6 @@ def apart_asked(apart: str | None) -> str | None:
     if apart not in (None, FORM, "none"):
         raise UsageError(f"apart={shown(apart)}: is {FORM} or none")
     return "" if apart == "none" else apart
-
-
-def forms_apart(apart: str, relations: NotedRelations, decisions: HeldDecisions, least: float) -> FormsApart | None:
-    """The cutter of groups for the relation to keep `apart`; None for nothing.
-
-    Raises UsageError if no texts are read, because facts are in texts.
-    """
-    if not apart:
-        return None
-    if relations.texts is None:
-        raise UsageError("texts have to be read to keep forms apart: leave out --no-relation, or say --apart none")
-    return FormsApart(relations.texts, decisions, least)
 
 
 def _parts(documents: Positions, inside: Positions, labels: Components) -> list[Positions]:

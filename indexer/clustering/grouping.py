@@ -67,20 +67,24 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """`labels[n]` is a node of node n's group; `split` components were cut; `compared` pairs compared.
+    """`labels[n]` is a node of node n's group; `split` components were cut.
 
-    `whole[n]` is a node of node n's component before any cut. `costliest` are the buckets with most comparisons, the
-    costliest first; cheap ones are left out. `buckets` and `components` are the ten largest; their choice depends on
-    the content of documents, their cost also on the order of arrival.
+    `whole[n]` is a node of node n's component before any cut. `buckets` has the largest and the costliest of each
+    finder, `components` the ten largest; their choice depends on the content of documents, their cost also on the order
+    of arrival.
     """
 
     labels: Positions
     whole: Positions
     split: int
-    compared: int
-    costliest: tuple[Bucket, ...] = ()
     buckets: tuple[Bucket, ...] = ()
     components: tuple[Component, ...] = ()
+
+    @property
+    def costliest(self) -> list[Bucket]:
+        """The buckets with most comparisons, the costliest first; cheap ones are left out."""
+        costly = [bucket for bucket in self.buckets if bucket.comparisons >= _COSTLY]
+        return sorted(costly, key=lambda bucket: -bucket.comparisons)[:_SHOWN_BUCKETS]
 
 
 def radius_of(bound: float | None) -> float | None:
@@ -110,16 +114,7 @@ def group(nodes: Nodes, comparison: Comparer, *, radius: float | None = None, th
     least = comparison.least if radius is None else 1 - radius - 1e-9
     whole = labels.copy()
     split = _cut(labels, nodes, comparison, least, spent)
-    costly = [bucket for bucket in buckets if bucket.comparisons >= _COSTLY]
-    return Groups(
-        labels,
-        whole,
-        split,
-        comparison.compared,
-        tuple(sorted(costly, key=lambda bucket: -bucket.comparisons)[:_SHOWN_BUCKETS]),
-        tuple(sorted(buckets, key=lambda bucket: (-bucket.nodes, bucket.digest, bucket.scheme))[:_LARGEST]),
-        tuple(_largest(whole, labels, nodes, spent)),
-    )
+    return Groups(labels, whole, split, tuple(buckets), tuple(_largest(whole, labels, nodes, spent)))
 
 
 def _largest(whole: Positions, labels: Positions, nodes: Nodes, spent: Positions) -> Iterator[Component]:
@@ -159,7 +154,7 @@ def connect(
 
     For a finder by keys, only keys `among` some are looked at, all of them if None.
     """
-    sketches, where = _with_sketch(nodes, finder.name)
+    sketches, where = nodes.having(finder.name)
     scheme, buckets = finder.scheme, list[Bucket]()
     by_keys = meets_by_keys(finder)
     if by_keys:
@@ -178,12 +173,6 @@ def connect(
 
 def meets_by_keys(finder: Finder) -> bool:
     return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
-
-
-def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:
-    where = nodes.present(family)
-    every = nodes.sketches[family]
-    return (every if where.size == len(nodes) else every.take(where)), where
 
 
 def _joined(
@@ -309,12 +298,12 @@ def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, schem
 
 def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, spent: Positions) -> int:
     sizes = np.bincount(labels, minlength=labels.size)
-    rank = _ranks(nodes)
     # A pair was verified when it was joined.
     trivial = 2 if least <= comparison.least else 1
     members = np.flatnonzero(sizes[labels] > trivial)
     if not members.size:
         return 0
+    rank = np.argsort(in_rank(nodes))
     members = members[np.lexsort((rank[members], labels[members]))]
     starts = np.concatenate(([0], np.flatnonzero(np.diff(labels[members])) + 1))
     counts = np.diff(np.append(starts, members.size))
@@ -337,13 +326,6 @@ def _cut(labels: Positions, nodes: Nodes, comparison: Comparer, least: float, sp
 
 def in_rank(nodes: Nodes) -> Positions:
     return np.lexsort((nodes.digests[:, 1], nodes.digests[:, 0], -nodes.weights))
-
-
-def _ranks(nodes: Nodes) -> Positions:
-    order = in_rank(nodes)
-    ranks = np.empty(order.size, dtype=np.int64)
-    ranks[order] = np.arange(order.size)
-    return ranks
 
 
 def _around_centres(members: Positions, nodes: Nodes, comparison: Comparer, least: float) -> Positions:

@@ -72,37 +72,24 @@ class HeldDecisions:
             for number, apart in one.items()
         )
 
-    def together(self, ref: Ref) -> list[Ref]:
-        [own] = self.sides([ref])
-        return [other for other in self._others(ref, own) if not self.are_apart(ref, other)]
-
-    def apart_from(self, ref: Ref) -> list[Ref]:
-        [own] = self.sides([ref])
-        return [other for other in self._others(ref, own) if self.are_apart(ref, other)]
-
-    def _others(self, ref: Ref, sides: Sides) -> list[Ref]:
-        said = {
-            number: {one.id: one.choice == "apart" for one in self._decisions[number].documents} for number in sides
-        }
-        names = dict.fromkeys(name for others in said.values() for name in others)
+    def companions(self, ref: Ref) -> dict[Ref, bool]:
+        """The documents that decisions name beside one, True for those apart from it."""
+        [sides] = self.sides([ref])
+        names = dict.fromkeys(one.id for number in sides for one in self._decisions[number].documents)
         found = [refs[0] for refs in self._store.find_each(list(names)) if refs and refs[0] != ref]
-        return [
-            other
+        return {
+            other: self.are_apart(ref, other)
             for other, theirs in zip(found, self.sides(found), strict=True)
             if any(not apart or self.conflict({number: sides[number]}, {number: apart})
                    for number, apart in theirs.items() if number in sides)
-        ]  # fmt: skip
+        }  # fmt: skip
 
     def places(self, refs: RefTable) -> dict[int, Sides]:
         if not self:
             return {}
         named = [found[0] for page in chunks(self._said, _AT_ONCE) for found in self._store.find_each(page) if found]
         decided = {ref: sides for ref, sides in zip(named, self.sides(named), strict=True) if sides}
-        places = {}
-        for start in range(0, len(refs), _AT_ONCE):
-            page = refs.take(range(start, min(start + _AT_ONCE, len(refs))))
-            places.update({start + at: decided[ref] for at, ref in enumerate(page) if ref in decided})
-        return places
+        return {place: decided[ref] for place, ref in enumerate(refs) if ref in decided}
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,14 +69,6 @@ def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> Clusteri
     return replace(note, finished=bool(since), at=at, arrived=tuple(dict.fromkeys(runs))[-_RUNS:])
 
 
-def in_progress(store: Store, note: ClusteringNote) -> None:
-    store.put_clustering_note(replace(note, finished=False))
-
-
-def finished(store: Store, note: ClusteringNote) -> None:
-    store.put_clustering_note(replace(note, finished=True))
-
-
 def remembered(store: Store) -> ClusterSettings | None:
     """The clustering remembered by a store; None without clusters.
 

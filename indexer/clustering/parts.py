@@ -35,10 +35,7 @@ _TRIED, _OTHERS = 20, 200
 _READ = 64
 _HELD = 64_000_000
 
-_GOING = Reason(
-    "its text stands in removed documents only",
-    "the longer document goes itself; prune it first",
-)
+_GOING = Reason("its text stands in removed documents only", "the longer document goes itself; prune it first")
 _MAIL = Reason("a mail inside another document", "its sender, recipients and date would be lost")
 _GONE = Reason("the longer document has changed", "the longer document is gone or has changed")
 
@@ -89,8 +86,15 @@ class PartPruning(Removal):
 
     def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
         super().__init__(store, with_documents=with_documents, ignored=ignored)
+        schemes = (scheme_of(store, known.name) for known in store.info.schemes)
+        scheme = next((each for each in schemes if each.of_parts), None)
+        if scheme is None:
+            raise UsageError(
+                "the store has no passages to find parts by; index the documents with --scheme passages (neardup "
+                "annotate has it too)"
+            )
         # All keys of a part are in the longer document.
-        self.rule = MatchRule((Finder(_scheme_of_parts(store), 1.0),))
+        self.rule = MatchRule((Finder(scheme, 1.0),))
         self._unread = ""
         self._read = 0
 
@@ -100,7 +104,7 @@ class PartPruning(Removal):
         short = self.store.stats().short
         return f"{counted(short, 'document')} not looked for: too few words that are no numbers" if short else ""
 
-    def _checked(self) -> Iterator[list[RedundantDocument]]:
+    def _found(self) -> Iterator[RedundantDocument]:
         nodes = read_nodes(self.store, self.rule)
         smaller, larger = _held_whole(nodes, self.rule.finders[0].scheme)
         texts = self._texts(nodes, smaller, larger)
@@ -108,7 +112,7 @@ class PartPruning(Removal):
         with TemporaryDirectory(prefix="neardup-texts-") as folder, closing(_TextFile(Path(folder, "texts"))) as file:
             self._read_texts(texts, file)
             for page in chunks(_judged(texts, smaller, larger, file), READ_AT_ONCE):
-                yield self._confirmed(self._as_they_are(page))
+                yield from self._as_they_are(page)
 
     def _texts(self, nodes: Nodes, smaller: Positions, larger: Positions) -> list[_DistinctText]:
         documents, offsets = nodes.holders()
@@ -157,33 +161,29 @@ class PartPruning(Removal):
                         self._unread = self._unread or f"{name_of(text.documents[turn].ref)}: {text.unread}"
             waiting, turn = failed, turn + 1
 
-    def _as_they_are(self, page: Sequence[_JudgedPart]) -> list[RedundantDocument]:
+    def _as_they_are(self, page: Sequence[_JudgedPart]) -> Iterator[RedundantDocument]:
         stand_ins = list(dict.fromkeys(one.holder.ref for one in page))
         versions = self.store.versioned([*stand_ins, *(one.part.ref for one in page)])
         known = dict(zip(stand_ins, versions, strict=False))
-        surplus = []
         for one, stored in zip(page, versions[len(stand_ins) :], strict=True):
-            if stored is None or stored.record is None or not _is_same(one.part, stored):
+            if stored is None or stored.record is None or _digest(stored.record) != one.part.digest:
                 # Gone, or another one: it stays without a word, as any that came meanwhile.
                 continue
-            reason = one.reason
-            whole = known[one.holder.ref]
-            if reason is None and not _is_staying(one.holder, whole):
-                reason = _GONE
-            elif reason is None and whole and _loses_mail(stored.record, whole.record):
-                reason = _MAIL
+            reason = one.reason or _reason_to_keep(stored.record, one.holder, known[one.holder.ref])
             added = max(0, one.holder.tokens - one.part.tokens)
-            surplus.append(
-                RedundantDocument(
-                    stored.record, cluster_of(stored.annotations) or "", one.holder.ref, -1.0 if reason else 1.0,
-                    reason, version=stored.version, relation=None if reason else Relation("part", added=added),
-                )
+            yield RedundantDocument(
+                stored.record, cluster_of(stored.annotations) or "", one.holder.ref, -1.0 if reason else 1.0, reason,
+                version=stored.version, relation=None if reason else Relation("part", added=added),
             )  # fmt: skip
-        return surplus
 
 
-def _loses_mail(record: Record, other: Record | None) -> bool:
-    return other is None or loses_mail(record.source, other.source) or not record.may_be_same_mail(other)
+def _reason_to_keep(record: Record, holder: _PartOrWhole, whole: Versioned | None) -> Reason | None:
+    if whole is None or whole.record is None or _digest(whole.record) != holder.digest:
+        return _GONE
+    if _is_leaving(holder.ref, whole.annotations):
+        return _GONE
+    mail_goes = loses_mail(record.source, whole.record.source) or not record.may_be_same_mail(whole.record)
+    return _MAIL if mail_goes else None
 
 
 class _TextFile:
@@ -213,23 +213,12 @@ class _TextFile:
         self._file.close()
 
 
-def _scheme_of_parts(store: Store) -> Scheme:
-    for known in store.info.schemes:
-        scheme = scheme_of(store, known.name)
-        if scheme.of_parts:
-            return scheme
-    raise UsageError(
-        "the store has no passages to find parts by; index the documents with --scheme passages (neardup annotate "
-        "has it too)"
-    )
-
-
 def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
     sketches = nodes.sketches[scheme.family]
-    sizes, present = sketches.payloads.sizes, nodes.present(scheme.family)
+    sizes, (there, present) = sketches.payloads.sizes, nodes.having(scheme.family)
     several = np.flatnonzero(nodes.weights > 1)
     found = [(several, several)]
-    for one, other in scheme.join(sketches.take(present), 1.0):
+    for one, other in scheme.join(there, 1.0):
         left, right = present[one], present[other]
         swapped = sizes[left] > sizes[right]
         left, right = np.where(swapped, right, left), np.where(swapped, left, right)
@@ -296,18 +285,16 @@ def _verdict(
         if by is not None and own in file.of(other):
             return by, None
     by = others[-1].documents[0]
-    return by, _why_kept(unsure, name_of(by.ref), every=every)
-
-
-def _why_kept(unsure: _DistinctText | None, name: str, *, every: bool) -> Reason:
-    if unsure is not None and not unsure.unread:
-        return _GOING
+    name = name_of(by.ref)
     if unsure is not None:
-        return Reason("not compared with every document that has its keys", f"not verified: {name}: {unsure.unread}")
-    if not every:
+        kind = "not compared with every document that has its keys"
+        reason = Reason(kind, f"not verified: {name}: {unsure.unread}") if unsure.unread else _GOING
+    elif not every:
         says = f"looked for in the longest {_TRIED} of more than these that have all its keys"
-        return Reason("very many documents have its keys", says)
-    return Reason("not whole in another document", f"its text does not stand whole in {name}")
+        reason = Reason("very many documents have its keys", says)
+    else:
+        reason = Reason("not whole in another document", f"its text does not stand whole in {name}")
+    return by, reason
 
 
 def _folded(text: str, record: Record) -> bytes | ExtractionError:
@@ -319,14 +306,6 @@ def _folded(text: str, record: Record) -> bytes | ExtractionError:
 
 def _digest(record: Record) -> str:
     return f"{record.text_digest}/{record.source_digest}"
-
-
-def _is_same(part: _PartOrWhole, read: Versioned | None) -> bool:
-    return read is not None and read.record is not None and _digest(read.record) == part.digest
-
-
-def _is_staying(part: _PartOrWhole, read: Versioned | None) -> bool:
-    return read is not None and _is_same(part, read) and not _is_leaving(part.ref, read.annotations)
 
 
 def _is_leaving(ref: Ref, annotations: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
@@ -82,40 +83,32 @@ class Placer:
         cut too.
         """
         if self._decisions:
-            near = {
-                ref: [*found, *(Neighbour(one, 0.0) for one in self._decisions.together(ref))]
-                for ref, found in near.items()
-            }
+            near = dict(near)
+            for ref, found in near.items():
+                same = [one for one, apart in self._decisions.companions(ref).items() if not apart]
+                near[ref] = [*found, *(Neighbour(one, 0.0) for one in same)]
         self._assign(self._components(near, left))
 
     def _components(self, waiting: Mapping[Ref, Sequence[Neighbour]], left: Collection[str]) -> list[_Touching]:
         joined = NamedComponents()
         others = sorted({near.ref for nearby in waiting.values() for near in nearby} - waiting.keys(), key=ref_order)
         cluster_names = self._names(others)
-        touched: dict[Ref, tuple[set[str], list[Ref]]] = {}
-        for ref, nearby in waiting.items():
-            joined.add(ref)
-            names: set[str] = set()
-            loose: list[Ref] = []
-            for near in nearby:
-                if near.ref in waiting:
-                    joined.join(ref, near.ref)
-                elif near.ref in cluster_names:
-                    name = cluster_names[near.ref]
-                    joined.join(ref, name or near.ref)
-                    if name:
-                        names.add(name)
-                    else:
-                        loose.append(near.ref)
-            touched[ref] = names, loose
         # What lost a member by replacement is looked at too, even where nothing new touches it.
-        for name in left:
+        for name in (*waiting, *left):
             joined.add(name)
-        components: dict[object, _Touching] = {}
-        for ref, (names, loose) in touched.items():
-            components.setdefault(joined.root(ref), _Touching()).add(_Touching([ref], names, loose))
+        for ref, nearby in waiting.items():
+            for near in nearby:
+                if near.ref in waiting or near.ref in cluster_names:
+                    joined.join(ref, cluster_names.get(near.ref) or near.ref)
+        components: dict[object, _Touching] = defaultdict(_Touching)
+        for ref, nearby in waiting.items():
+            touching = components[joined.root(ref)]
+            touching.new.append(ref)
+            there = [near.ref for near in nearby if near.ref in cluster_names]
+            touching.clusters |= {name for other in there if (name := cluster_names[other])}
+            touching.loose += [other for other in there if not cluster_names[other]]
         for name in left:
-            components.setdefault(joined.root(name), _Touching()).clusters.add(name)
+            components[joined.root(name)].clusters.add(name)
         return list(components.values())
 
     def _names(self, refs: Sequence[Ref]) -> dict[Ref, str]:
@@ -170,9 +163,10 @@ class Placer:
         self._assigner.set_alone(alone_now)
 
     def _allowed(self, ref: Ref, clusters: Sequence[ClusterRecord], values: Similarities) -> Similarities:
+        decided = self._decisions.companions(ref)
+        cluster_names = self._names(list(decided))
         barred, same = (
-            set(self._names(others).values())
-            for others in (self._decisions.apart_from(ref), self._decisions.together(ref))
+            {name for other, name in cluster_names.items() if decided[other] == apart} for apart in (True, False)
         )
         names = [one.id for one in clusters]
         if same & set(names):

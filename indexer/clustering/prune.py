@@ -29,8 +29,8 @@ from indexer.model import Record, Ref
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.mails import is_mail
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.versions.order import Lineage, lineages
-from indexer.schemes.base import SLACK, Similarities
+from indexer.relations.versions.order import lineages
+from indexer.schemes.base import SLACK, Positions, Similarities
 from indexer.stores.base import Store, Versioned
 
 _GONE = "the document it repeats is gone, or goes itself; run neardup cluster again"
@@ -73,7 +73,9 @@ class Pruning(Removal):
         self.rule.require_copies()
         self.unverified, self._permitted = unverified, permitted
         self._relations: Relations[Record] | None = None
-        self.verify = None if verify is None else _no_less(verify, self.rule.measure)
+        if verify and verify.unit == self.rule.measure.unit == "share":
+            verify = replace(verify, similarity=max(verify.similarity, self.rule.measure.similarity))
+        self.verify = verify
         self._readers: dict[str, Reader] = {}
 
     def remark(self) -> str:
@@ -81,7 +83,7 @@ class Pruning(Removal):
         instead = f"nothing near is removed but what is identical; {way} alone"
         return self._relations.texts.remark(instead) if self._relations else ""
 
-    def _checked(self) -> Iterator[list[RedundantDocument]]:
+    def _found(self) -> Iterator[RedundantDocument]:
         if self._permitted:
             kept = read_lexicon(self.store)
             texts = stored_texts(self.store, lexicon=kept or Lexicon(), learns=kept is None)
@@ -99,7 +101,7 @@ class Pruning(Removal):
                 for (cluster, count, ref, other), stored in zip(page, versions[len(stand_ins) :], strict=True)
                 if stored and stored.record and repeated_by(ref, stored.annotations) == other
             ]
-            yield self._confirmed(list(self._surplus(members)))
+            yield from self._surplus(members)
         for reader in self._readers.values():
             reader.require_read()
 
@@ -181,7 +183,7 @@ class Pruning(Removal):
         values, reasons = self._judged(self.rule.measure, canonical, records)
         judged = [reasons]
         if self.rule.verifier is not None:
-            judged.append(self._found(canonical, records))
+            judged.append(self._by_finders(canonical, records))
         if self.verify is not None:
             judged.append(self._judged(self.verify, canonical, records)[1])
         return values, [next(filter(None, why), None) for why in zip(*judged, strict=True)]
@@ -207,10 +209,9 @@ class Pruning(Removal):
                 reasons.append(None)
         return values, reasons
 
-    def _found(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[Reason | None]:
-        near = np.zeros(len(records), dtype=np.bool_)
-        for finder in self.rule.finders:
-            near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
+    def _by_finders(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[Reason | None]:
+        comparer, left, right = _compared_rows(self.rule, canonical, records)
+        near = comparer.found(left, right)
         finders = " or ".join(map(str, self.rule.finders))
         return [
             None if value else Reason(f"not near by {finders}", f"it is not near {own.ref.id} by {finders}")
@@ -220,9 +221,8 @@ class Pruning(Removal):
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
         if isinstance(measure, TextVerification):
             return self._reader(measure).between([one.ref for one in canonical], [one.ref for one in records])
-        rule, count = MatchRule((measure,)), len(records)
-        payloads = found_of([*canonical, *records], rule, keys=False).payloads
-        return Comparer(rule, payloads).by(measure, np.arange(count), count + np.arange(count))
+        comparer, left, right = _compared_rows(MatchRule((measure,)), canonical, records)
+        return comparer.by(measure, left, right)
 
     def _reader(self, reading: TextVerification) -> Reader:
         if str(reading) not in self._readers:
@@ -252,6 +252,13 @@ class _Member:
     repeating: int
 
 
+def _compared_rows(
+    rule: MatchRule, canonical: Sequence[Record], records: Sequence[Record]
+) -> tuple[Comparer, Positions, Positions]:
+    left = np.arange(len(records))
+    return Comparer(rule, found_of([*canonical, *records], rule, keys=False).payloads), left, left + len(records)
+
+
 def _pairs(members: Sequence[_Member]) -> list[tuple[Record, Record]]:
     return [(member.document.record, member.stand_in.record) for member in members if member.stand_in]
 
@@ -276,12 +283,6 @@ def _staying(ref: Ref, read: Versioned | None) -> RedundantDocument | None:
     return RedundantDocument(read.record, cluster_of(read.annotations) or "", ref, 1.0, version=read.version)
 
 
-def _no_less(verify: Measure, measure: Measure) -> Measure:
-    if verify.unit != "share" or measure.unit != "share":
-        return verify
-    return replace(verify, similarity=max(verify.similarity, measure.similarity))
-
-
 def sketch_verification(store: Store) -> Finder:
     scheme = preferred(store)
     if scheme is None:
@@ -304,10 +305,9 @@ class VersionPruning(Removal):
         self.rule, self._time = remembered.rule, remembered.canonical.time
         self._decisions = HeldDecisions(store)
 
-    def _checked(self) -> Iterator[list[RedundantDocument]]:
-        found = (each for cluster in stored_clusters(self.store, least=2) for each in self._of_cluster(cluster))
-        for page in chunks(found, READ_AT_ONCE):
-            yield self._confirmed(page)
+    def _found(self) -> Iterator[RedundantDocument]:
+        for cluster in stored_clusters(self.store, least=2):
+            yield from self._of_cluster(cluster)
 
     def _of_cluster(self, cluster: StoredCluster) -> Iterator[RedundantDocument]:
         read: list[tuple[Record, Hashable]] = []
@@ -321,18 +321,14 @@ class VersionPruning(Removal):
         for lineage in lineages(signs_among(self.store, records, self._time)):
             # Members are by their similarity to the canonical document.
             latest = records[min(lineage.latest)]
-            for place, why in _before_the_latest(lineage):
-                record = records[place]
-                reason = self._reason_to_keep(record, latest)
-                yield RedundantDocument(record, cluster.id, latest.ref, -1.0, reason, version=read[place][1], older=why)
-
-    def _reason_to_keep(self, record: Record, latest: Record) -> Reason | None:
-        if self._decisions.are_apart(record.ref, latest.ref):
-            return APART
-        return mail_reason(latest.ref.id) if loses_mail(record.source, latest.source) else None
-
-
-def _before_the_latest(lineage: Lineage) -> Iterator[tuple[int, str]]:
-    """The places of older versions, each with the reason why the next one comes after it."""
-    for step, why in zip(lineage.steps, lineage.evidence, strict=False):
-        yield from ((place, why) for place in step if place not in lineage.latest)
+            # Of each step but the last there is evidence why the next one comes after it.
+            for step, why in zip(lineage.steps, lineage.evidence, strict=False):
+                for place in [each for each in step if each not in lineage.latest]:
+                    record, reason = records[place], None
+                    if self._decisions.are_apart(record.ref, latest.ref):
+                        reason = APART
+                    elif loses_mail(record.source, latest.source):
+                        reason = mail_reason(latest.ref.id)
+                    yield RedundantDocument(
+                        record, cluster.id, latest.ref, -1.0, reason, version=read[place][1], older=why
+                    )

@@ -59,8 +59,7 @@ class NotedRelations:
         kept = read_lexicon(store, makes_anew=renews) if read else None
         learns = bool(read) and (kept is None or (renews and kept.is_outgrown(store.count())))
         self._learned = _AskedLexicon() if learns else None
-        self.texts = self._by(self._learned or kept, learns=learns) if read else None
-        self._others = self._judging()
+        self._compare_by(self._learned or kept, learns=learns, reads=bool(read))
         self._again, self._anew, self._since, self._renews = read is True, learns and renews, since, renews
         # Of documents that go for another one than they repeat, that one.
         self._instead: dict[Ref, Record] = {}
@@ -86,11 +85,12 @@ class NotedRelations:
     def _by(self, lexicon: Lexicon | None, *, learns: bool = False) -> RelatedTexts[Record]:
         return stored_texts(self._store, self._read_again, lexicon=lexicon, learns=learns, brief=True)
 
-    def _judging(self) -> Relations[Record]:
-        """The relations to what stays, as `prune` asks them; without texts to what is identical."""
-        texts = self.texts or stored_texts(self._store, self._read_again)
-        named = None if self.texts else "identical"
-        return Relations(Permitted.named(named), texts, lambda record: is_mail(record.source))
+    def _compare_by(self, lexicon: Lexicon | None, *, learns: bool = False, reads: bool = True) -> None:
+        texts = self._by(lexicon, learns=learns)
+        self.texts: RelatedTexts[Record] | None = texts if reads else None
+        # The relations to what stays, as `prune` asks them; without texts to what is identical.
+        permitted = Permitted.named(None if reads else "identical")
+        self._others: Relations[Record] = Relations(permitted, texts, lambda record: is_mail(record.source))
 
     @property
     def counts(self) -> bool:
@@ -213,8 +213,8 @@ class NotedRelations:
         return self._learned.to_keep(self._store.count())
 
     def go_by(self, lexicon: Lexicon) -> None:
-        self.texts, self._learned, self._anew = self._by(lexicon), None, True
-        self._others = self._judging()
+        self._learned, self._anew = None, True
+        self._compare_by(lexicon)
         self._depending.clear()
 
     def depending(self, lexicon: Lexicon) -> list[Ref]:

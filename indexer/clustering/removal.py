@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from indexer.clustering.annotations import MARK, READ_AT_ONCE, alone, cluster_of
+from indexer.clustering.annotations import MARK, READ_AT_ONCE, alone, annotate, cluster_of
 from indexer.clustering.assign import Changes
 from indexer.clustering.verdicts import Reason
 from indexer.clustering.versions import Deletion
@@ -134,7 +134,8 @@ class Removal(ABC):
         self.outdated = 0
 
     @abstractmethod
-    def _checked(self) -> Iterator[list[RedundantDocument]]: ...
+    def _found(self) -> Iterator[RedundantDocument]:
+        """The documents with a stand-in, each with the verdict on it, cluster by cluster."""
 
     def remark(self) -> str:
         """A sentence if texts were to be compared and none could be read; empty else, and before."""
@@ -156,31 +157,23 @@ class Removal(ABC):
         for page in chunks(surplus, READ_AT_ONCE):
             refs = [document.record.ref for document in page]
             marked.extend(refs)
-            annotations = store.annotations(refs)
             changed = [
                 (document.record.ref, {MARK: document.repeats.id})
-                for document, old in zip(page, annotations, strict=True)
+                for document, old in zip(page, store.annotations(refs), strict=True)
                 if old is not None and old.get(MARK) != document.repeats.id
             ]
-            changes.documents += len(changed)
-            if changed and not dry_run:
-                before = store.contended.count
-                store.annotate(changed, versions={document.record.ref: document.version for document in page})
-                changes.documents -= store.contended.count - before
+            versions = {document.record.ref: document.version for document in page}
+            changes.documents += len(changed) if dry_run else annotate(store, changed, versions)
         right = RefSet(marked, np.arange(len(marked)))
         having = (ref for ref, annotations in store.scan_annotations() if MARK in annotations)
         for refs in chunks(having, READ_AT_ONCE):
             stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
-            changes.removed += len(stale)
-            if stale and not dry_run:
-                before = store.contended.count
-                store.annotate(stale)
-                changes.removed -= store.contended.count - before
+            changes.removed += len(stale) if dry_run else annotate(store, stale)
         return changes
 
     def surplus(self) -> Iterator[RedundantDocument]:
-        for page in self._checked():
-            yield from page
+        for page in chunks(self._found(), READ_AT_ONCE):
+            yield from self._confirmed(page)
 
     def delete(self) -> int:
         """Delete each surplus document that is still as checked; returns how many.
@@ -192,7 +185,7 @@ class Removal(ABC):
         # A store whose marks can't be written keeps its documents.
         store.annotate(())
         deletion, touched = Deletion(store), set[str]()
-        for page in self._checked():
+        for page in chunks(self.surplus(), READ_AT_ONCE):
             named = {document.record.ref: document for document in page if not document.kept}
             versions = {ref: document.version for ref, document in named.items()}
             count += deletion.delete(list(named), versions=versions, owners=self.with_documents)
@@ -225,7 +218,12 @@ class Removal(ABC):
         found = self.store.differing([(surplus[place].record.ref, surplus[place].repeats) for place in named])
         for place, fields in zip(named, found, strict=True):
             document = surplus[place]
-            if differs := tuple(field for field in fields if not self._is_ignored(field)):
+            differs = tuple(
+                field
+                for field in fields
+                if not any(field == name or field.startswith(f"{name}.") for name in self._ignored)
+            )
+            if differs:
                 more = f" and {counted(len(differs) - _MOST_NAMED, 'other')}" * (len(differs) > _MOST_NAMED)
                 says = f"it differs from {document.repeats.id} in {', '.join(differs[:_MOST_NAMED])}{more}"
                 surplus[place] = replace(document, reason=Reason("other fields differ", says), differs=differs)
@@ -247,6 +245,3 @@ class Removal(ABC):
             return replace(document, reason=Reason(_OUTDATED, f"the text of {name_of(changed)} {OUTDATED}"))
 
         return list(map(checked, surplus))
-
-    def _is_ignored(self, field: str) -> bool:
-        return any(field == name or field.startswith(f"{name}.") for name in self._ignored)

@@ -60,11 +60,7 @@ class Succession:
 
 
 def by_version(
-    positions: Iterable[int],
-    keys: Sequence[tuple[Any, ...]],
-    placed: Mapping[int, PlacedVersion],
-    *,
-    newest: bool,
+    positions: Iterable[int], keys: Sequence[tuple[Any, ...]], placed: Mapping[int, PlacedVersion], *, newest: bool
 ) -> list[tuple[Any, ...]]:
     known = [placed.get(position) for position in positions]
     first: dict[int, tuple[Any, ...]] = {}

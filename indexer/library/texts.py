@@ -255,7 +255,7 @@ def dedupe(
     nodes = nodes_of(rule, _batches(all_sketches(distinct.of(listed), rule.schemes, threads), rule))
     of_text, rank, first = distinct.ranked()
     # What the rule can't compare is a copy of what equals it only.
-    compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
+    compared = np.array([int(ref.id) for ref in nodes.refs], dtype=np.int64)
     near = _NearTexts(listed, first[compared])
     reads = verify == "text" and distinct.are_texts
     aligned = partial(near.relations, Permitted.named(remove)) if reads else None
@@ -294,7 +294,7 @@ def dedupe_sketches(
     ones, and numbers these. A document goes only for an earlier one.
     """
     nodes = nodes_of(rule, _batches(iter(made), rule))
-    compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
+    compared = np.array([int(ref.id) for ref in nodes.refs], dtype=np.int64)
     of, similarity = np.arange(len(made)), np.ones(len(made))
     chosen, values, found = _settled(nodes, rule, compared, lambda _: relations(compared), threads, firsts_stay=True)
     of[compared], similarity[compared] = compared[chosen], values

@@ -210,33 +210,28 @@ def questions_of(
     """
     with how.workers() as workers:
         for group in together(items, lambda each: len(each.data) if isinstance(each, Item) else 0):
-            inputs = [each.key for each in group]
-            own = stored_as_each(store, [_places(each, folder) for each in inputs])
-            for given, ref, document in zip(inputs, own, _documents(group, workers, how), strict=True):
-                if isinstance(document, Unanswered) or isinstance(given, Rejected):
-                    assert isinstance(document, Unanswered)  # noqa: S101 - what is rejected has no document
-                    yield document
-                else:
-                    title = given.title or document.title
-                    yield Question(
-                        _name(given), document.text, title=title, format=document.format, ref=ref, pages=document.pages,
-                        source=given.source, metadata=with_declared(given.metadata, document.declared),
-                        read=with_title(read_digest_of(document), given.title), left_out=document.left_out,
-                    )  # fmt: skip
+            own = stored_as_each(store, [_places(each.key, folder) for each in group])
+            read = iter(read_documents([each for each in group if isinstance(each, Item)], workers, how))
+            for each, ref in zip(group, own, strict=True):
+                if isinstance(each, Failed):
+                    yield _unanswered(each.key, each)
+                    continue
+                given, document = each.key, next(read)
+                if isinstance(document, Failed):
+                    yield _unanswered(given, document)
+                    continue
+                yield Question(
+                    _name(given), document.text, title=given.title or document.title, format=document.format, ref=ref,
+                    pages=document.pages, source=given.source,
+                    metadata=with_declared(given.metadata, document.declared),
+                    read=with_title(read_digest_of(document), given.title), left_out=document.left_out,
+                )  # fmt: skip
 
 
 def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
     if isinstance(given, Rejected):
         return "", ()
     return given.source, possible_ids(given.path, folder) if given.path else [given.id] if given.id else ()
-
-
-def _documents(
-    group: Sequence[QuestionSource], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
-) -> list[Document | Unanswered]:
-    read = iter(read_documents([each for each in group if isinstance(each, Item)], workers, how))
-    found = ((each, each if isinstance(each, Failed) else next(read)) for each in group)
-    return [_unanswered(each.key, one.reason, one.detail) if isinstance(one, Failed) else one for each, one in found]
 
 
 def read_documents(
@@ -258,9 +253,10 @@ def read_documents(
     return [read[number] for number in range(len(items))]
 
 
-def _unanswered(given: Input | Rejected, reason: str, detail: str) -> Unanswered:
+def _unanswered(given: Input | Rejected, failed: Failed[Any]) -> Unanswered:
     name = _name(given)
-    return Unanswered(name, ExtractionError(reason, f"{name}: {detail or REASONS.get(reason, '')}"))
+    detail = failed.detail or REASONS.get(failed.reason, "")
+    return Unanswered(name, ExtractionError(failed.reason, f"{name}: {detail}"))
 
 
 def _name(given: Input | Rejected) -> str:

@@ -9,11 +9,13 @@ import numpy as np
 from indexer.errors import ExtractionError
 from indexer.matching.measures import exact
 from indexer.matching.measures.reading import ShingleReader, preferred, reader_of
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.question import Question, are_equal_without_words, are_identical
 from indexer.matching.rule import Finder, MatchRule, TextVerification
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import SLACK
 from indexer.stores.base import Store
+
+_LEFT, _RIGHT = np.array([0]), np.array([1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +47,20 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
             raise ExtractionError("empty", f"{question.name} has no words, so there is nothing to compare")
     left, right = one.simhash, other.simhash
     bits = left.distance(right) if left and right else None
-    measure = rule.measure
     if reader := reader_of(store, rule):
         one, other = reader.readable(one), reader.readable(other)
-        value = reader.of_two(one, other)
-    else:
-        assert isinstance(measure, Finder)  # noqa: S101 - else it is read
-        value = _by(measure, one, other)
-    any_found = any(_by(finder, one, other) >= finder.similarity - SLACK for finder in rule.finders)
+    comparison = _comparer(rule, one, other)
+    value = reader.of_two(one, other) if reader else float(comparison.similarities(_LEFT, _RIGHT)[0])
+    near = bool(comparison.found(_LEFT, _RIGHT)[0]) and value >= comparison.least
     shares, estimated = _shares(one, other, store)
-    near = any_found and value >= measure.similarity - SLACK
     identical = are_identical(one.digests, other.digests)
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
 
 
-def _by(finder: Finder, one: Question, other: Question) -> float:
-    scheme = finder.scheme
-    left, right = one.sketch(scheme), other.sketch(scheme)
-    if left is None or right is None or not left.payload or not right.payload:
-        return -1.0
-    if finder.of_query:
-        payloads = Ragged.of_bytes([left.payload, right.payload])
-        return float(scheme.shares(payloads, np.array([0]), np.array([1]))[0, 0])
-    return float(scheme.similarities(left.payload, [right.payload])[0])
+def _comparer(rule: MatchRule, one: Question, other: Question) -> Comparer:
+    sketches = {name: (one.sketch(scheme), other.sketch(scheme)) for name, scheme in rule.schemes.items()}
+    rows = {name: Ragged.of_bytes([each.payload if each else b"" for each in both]) for name, both in sketches.items()}
+    return Comparer(rule, rows)
 
 
 def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
@@ -81,5 +74,6 @@ def _shares(one: Question, other: Question, store: Store | None) -> tuple[float 
         for each in (one, other)
     ):
         return None, False
-    value = _by(Finder(scheme, 0.0), one, other)
+    finder = Finder(scheme, 0.0)
+    value = float(_comparer(MatchRule((finder,)), one, other).by(finder, _LEFT, _RIGHT)[0])
     return (None, False) if value < 0 else (value, True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from indexer.errors import NeardupError, UsageError
+from indexer.errors import UsageError
 from indexer.matching.nodes import Nodes, nodes_of, read_nodes
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref, own_files, parse_fingerprint
+from indexer.model.paths import printable_path
 from indexer.model.ragged import Ragged
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
@@ -27,32 +29,32 @@ def read_list(path: Path, rule: MatchRule) -> Nodes:
         raise UsageError(f"{path}: has simhashes alone, and {more}")
     refs: list[Ref] = []
     payloads: list[bytes] = []
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
-            for number, (identity, value) in _listed(iter(lambda: lines.readline(_LONGEST_LINE), "")):
-                if value is not None:
-                    refs.append(Ref(identity or f"line {number}"))
-                    payloads.append(value.to_bytes(8, "big"))
-    except OSError as error:
-        raise UsageError(f"{path}: can't be read: {error.strerror}") from error
-    except NeardupError as error:
-        raise UsageError(f"{path}: {error}") from error
+    for number, entry in json_lines(path):
+        try:
+            text, identity = entry["hash"], str(entry.get("id", entry.get("name", "")))
+            if text is not None:
+                payloads.append(parse_fingerprint(text).value.to_bytes(8, "big"))
+                refs.append(Ref(identity or f"line {number}"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise UsageError(f'{path}: line {number} is not a JSON object with "hash" and "id" or "name"') from error
+        except UsageError as error:
+            raise UsageError(f"{path}: line {number}: {error}") from error
     return nodes_of(rule, [Found(refs, {SIMHASH_DOC: Ragged.of_bytes(payloads)})])
 
 
-def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-            text = entry["hash"]
-            value = None if text is None else parse_fingerprint(text).value
-            yield number, (str(entry.get("id", entry.get("name", ""))), value)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise UsageError(f'line {number} is not a JSON object with "hash" and "id" or "name"') from error
-        except UsageError as error:
-            raise UsageError(f"line {number}: {error}") from error
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The values in a file of JSON lines with their numbers; None for what is no JSON. Raises UsageError."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), 1):
+                if line.strip():
+                    try:
+                        value = json.loads(line)
+                    except (ValueError, RecursionError):
+                        value = None
+                    yield number, value
+    except OSError as error:
+        raise UsageError(f"{printable_path(str(path))}: can't be read: {error.strerror}") from error
 
 
 def is_store(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +47,11 @@ class Nodes:
     def payloads(self) -> dict[str, Ragged]:
         return {name: column.payloads for name, column in self.sketches.items()}
 
-    def present(self, family: str) -> Positions:
-        return np.flatnonzero(self.sketches[family].payloads.sizes)
+    def having(self, family: str) -> tuple[Sketches, Positions]:
+        """The sketches of a family, and the nodes that have one."""
+        every = self.sketches[family]
+        where = np.flatnonzero(every.payloads.sizes)
+        return (every if where.size == len(self) else every.take(where)), where
 
     def separated(self, documents: Positions) -> Nodes:
         node_of, weights, moved = self.node_of.copy(), self.weights.copy(), list[int]()
@@ -67,17 +70,6 @@ class Nodes:
         """(documents, offsets): the documents of node n are documents[offsets[n]:offsets[n + 1]], in their order."""
         order = np.argsort(self.node_of, kind="stable")
         return order, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.weights)))
-
-
-@dataclass(slots=True)
-class _Columns:
-    """The columns of one scheme, gathered while a store is read."""
-
-    payloads: list[Ragged] = field(default_factory=list)
-    keys: list[Ragged] = field(default_factory=list)
-
-    def joined(self) -> Sketches:
-        return Sketches(Ragged.joined(self.payloads), Ragged.joined(self.keys, np.int64))
 
 
 def keyed(rule: MatchRule) -> list[str]:
@@ -99,18 +91,21 @@ def read_nodes(store: Store, rule: MatchRule, *, include_short: bool = False, wh
 
 def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, lacking: int = 0) -> Nodes:
     refs = RefTable()
-    columns = {name: _Columns() for name in rule.schemes}
-    wanted = keyed(rule)
+    payloads: dict[str, list[Ragged]] = {name: [] for name in rule.schemes}
+    keys: dict[str, list[Ragged]] = {name: [] for name in keyed(rule)}
     for batch in batches:
         kept = comparable(rule, batch)
         places = np.flatnonzero(kept)
         refs.extend(batch.refs if places.size == kept.size else [batch.refs[place] for place in places.tolist()])
-        for name, column in columns.items():
-            column.payloads.append(batch.payloads[name].take(places))
-            if name in wanted:
-                column.keys.append(batch.keys[name].take(places))
+        for name, rows in payloads.items():
+            rows.append(batch.payloads[name].take(places))
+        for name, rows in keys.items():
+            rows.append(batch.keys[name].take(places))
     # One after the other, so that no more than one is there twice; so again below.
-    sketches = {name: columns.pop(name).joined() for name in list(columns)}
+    sketches = {
+        name: Sketches(Ragged.joined(payloads.pop(name)), Ragged.joined(keys.pop(name, []), np.int64))
+        for name in list(payloads)
+    }
     return nodes_of_sketches(rule, refs, sketches, whole=whole, lacking=lacking)
 
 

@@ -105,9 +105,7 @@ def node_pairs(nodes: Nodes, comparison: Comparer, threads: int | None = None) -
     """Blocks of pairs of nodes, left < right, near by the rule, each pair once, with their similarities."""
     once = _Once(nodes.rule, comparison, len(nodes))
     for finder in once.finders:
-        where = nodes.present(finder.name)
-        every = nodes.sketches[finder.name]
-        sketches = every if where.size == len(nodes) else every.take(where)
+        sketches, where = nodes.having(finder.name)
         for first, second in finder.scheme.join(sketches, finder.similarity, threads=threads):
             for start in range(0, first.size, _BLOCK):
                 left, right = where[first[start : start + _BLOCK]], where[second[start : start + _BLOCK]]
@@ -152,8 +150,7 @@ def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[Near
     once = _Once(nodes.rule, Comparer(nodes.rule, payloads), first + len(against))
     (ours, our_offsets), (theirs, their_offsets) = nodes.holders(), against.holders()
     for finder in once.finders:
-        here, there = nodes.present(finder.name), against.present(finder.name)
-        asked, sketches = nodes.sketches[finder.name].take(here), against.sketches[finder.name].take(there)
+        (asked, here), (sketches, there) = nodes.having(finder.name), against.having(finder.name)
         for one, other in finder.scheme.join_between(asked, sketches, finder.similarity, threads=threads):
             for left, right, values in once.near(finder, here[one], first + there[other]):
                 for a, b, value in zip(left.tolist(), (right - first).tolist(), values.tolist(), strict=True):

@@ -148,10 +148,7 @@ def _found_by(finder: Finder) -> list[str]:
         finds += f" with one that no more than {counted(common, 'document')} hold"
     tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
     keys = "all keys of the text" if plan.probes is None else f"at most {counted(plan.probes, 'key')}"
-    return [
-        f"{keys}, of which {tables} has to agree; {finds}",
-        plan.explanation,
-    ]
+    return [f"{keys}, of which {tables} has to agree; {finds}", plan.explanation]
 
 
 def _verified(verifier: Finder | TextVerification) -> str:

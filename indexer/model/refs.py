@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from indexer.model import Ref
 
 Positions = npt.NDArray[np.int64]
+_AT_ONCE = 4096
 
 
 def ref_order(ref: Ref) -> tuple[str, str, str]:
@@ -44,6 +45,13 @@ class RefTable:
     def __len__(self) -> int:
         return len(self._place_of)
 
+    def __iter__(self) -> Iterator[Ref]:
+        return self.each(np.arange(len(self)))
+
+    def each(self, positions: Positions) -> Iterator[Ref]:
+        for start in range(0, positions.size, _AT_ONCE):
+            yield from self.take(positions[start : start + _AT_ONCE])
+
     def take(self, positions: Sequence[int] | Positions) -> list[Ref]:
         places, ids, ends, place_of = list(self._places), self._ids, self._ends, self._place_of
         return [
@@ -57,7 +65,7 @@ class RefSet:
 
     def __init__(self, table: RefTable, positions: Positions) -> None:
         self._table = table
-        hashes = np.fromiter(map(hash, _chunked(table, positions)), dtype=np.int64, count=positions.size)
+        hashes = np.fromiter(map(hash, table.each(positions)), dtype=np.int64, count=positions.size)
         order = np.argsort(hashes, kind="stable")
         self._hashes, self._positions = hashes[order], positions[order]
 
@@ -69,8 +77,3 @@ class RefSet:
             start < end and ref in self._table.take(self._positions[start:end])
             for ref, start, end in zip(refs, starts, ends, strict=True)
         ]
-
-
-def _chunked(table: RefTable, positions: Positions) -> Iterable[Ref]:
-    for start in range(0, positions.size, 4096):
-        yield from table.take(positions[start : start + 4096])

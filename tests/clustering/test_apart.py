@@ -9,11 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import indexer
 from indexer.clustering import verdicts
+from indexer.clustering.choosing import Choice
 from indexer.clustering.decision_acts import keep_decisions
+from indexer.clustering.forms_kept_apart import FormsApart, GroupedDocuments
+from indexer.clustering.held_decisions import HeldDecisions
+from indexer.clustering.relation_notes import NotedRelations
 from indexer.errors import UsageError
 from indexer.library.options import RemovalRequest
 from indexer.model import Ref
@@ -86,6 +91,25 @@ def test_clusters_are_the_same_however_documents_come(tmp_path: Path, seed: int)
         again = collection.cluster()
         assert _partition(collection) == TOGETHER
         assert again.apart == 9
+
+
+def test_a_form_that_a_document_of_an_earlier_cut_repeats_stays_in_its_own_group(tmp_path: Path) -> None:
+    names = {"a": "1", "b": "2", "c": "3", "d": "2-copy"}
+    lines = [json.dumps({"id": name, "text": invoice(int(of[0]))}) + "\n" for name, of in names.items()]
+    (tmp_path / "all.jsonl").write_text("".join(lines))
+    with indexer.open(tmp_path / "all.neardup") as collection:
+        collection.index(tmp_path / "all.jsonl")
+        store, refs = collection.store, [Ref(name) for name in names]
+        apart = FormsApart(NotedRelations(store, read=True), HeldDecisions(store), 0.5)
+        # The same number of a group in both, and d says what b says.
+        for places in ([0, 1], [2, 3]):
+            some = np.array(places)
+            choice = Choice(np.array(places[:1] * 2), np.ones(2))
+            grouped = GroupedDocuments(
+                some, np.arange(2), choice, lambda wanted: store.described([refs[place] for place in wanted]),
+                lambda left, _: np.zeros(left.size),
+            )  # fmt: skip
+            assert [group.tolist() for group in apart.cut([some], grouped)] == [[place] for place in places]
 
 
 def test_a_chain_of_forms_of_which_one_touches_what_comes_is_put_right_by_the_next_clustering(tmp_path: Path) -> None:

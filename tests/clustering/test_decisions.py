@@ -220,7 +220,7 @@ def test_what_is_dropped_takes_time_with_its_number(store: Store) -> None:
         choices = {name: "keep" if int(name) % 2 else "drop" for name in names[:count]}
         return DecidedPruning(store, [decision(**choices)])  # type: ignore[arg-type]
 
-    require_linear(lambda pruning: list(pruning._checked()), dropping, 100)
+    require_linear(lambda pruning: list(pruning.surplus()), dropping, 100)
 
 
 # What is dropped
@@ -286,9 +286,9 @@ def test_what_another_one_changes_meanwhile_stays(store: Store) -> None:
     fill(store, "ab")
     cluster_store(store)
     pruning = DecidedPruning(store, [decision(a="keep", b="drop")])
-    [page] = pruning._checked()
+    [found] = pruning.surplus()
     put(store, [record("b", NEAR, text_digest=digest("new"))])
-    assert store.delete([page[0].record.ref], versions={page[0].record.ref: page[0].version}) == 0
+    assert store.delete([found.record.ref], versions={found.record.ref: found.version}) == 0
 
 
 # What every clustering obeys

@@ -384,7 +384,7 @@ def test_a_run_that_is_broken_off_leaves_the_note_open(store: Store, monkeypatch
         raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "annotate", lambda some: killed() if list(some) else 0)
+        patched.setattr(store, "annotate", lambda some, **_: killed() if list(some) else 0)
         with pytest.raises(KilledError):
             cluster(store, rule("minhash@0.9"))
     with pytest.raises(StoreError, match=r"was not finished \(minhash"):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import indexer
-from indexer.clustering.memory import in_progress
 from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
 from indexer.library.options import RemovalRequest
 from indexer.relations.alignment import MOST_WORDS
@@ -251,7 +251,7 @@ def test_documents_that_are_put_into_no_cluster_are_spoken_of(collection: indexe
     collection.add_many([("a", prose(1)), ("b", prose(1))])
     collection.cluster()
     [note] = collection.store.clustering_notes().values()
-    in_progress(collection.store, note)
+    collection.store.put_clustering_note(replace(note, finished=False))
     with pytest.warns(UserWarning, match="its own: the last clustering was not finished") as warned:
         collection.add_many([("c", prose(1))], cluster=True)
     assert warned[0].filename == __file__

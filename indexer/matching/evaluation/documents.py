@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from indexer.errors import UsageError
 from indexer.extract.base import Failed, Item, Limits, Options
@@ -18,12 +16,12 @@ from indexer.ingest.outcomes import RunCounts, read, texts
 from indexer.ingest.readers import reader_of_file
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.matching.evaluation.judging import Truth
-from indexer.model import Record, own_files
+from indexer.matching.lists import json_lines
+from indexer.model import Record
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 
-_LONGEST_LINE = 1 << 20
 # A group is every pair of its members; one of this size has two million.
 _LARGEST_GROUP = 2000
 
@@ -131,8 +129,10 @@ def read_truth(path: str | os.PathLike[str], root: str | os.PathLike[str] | None
     groups: dict[str, list[str]] = {}
     paths: dict[str, str] = {}
     path = Path(path)
-    base = Path(root) if root else path.parent
-    for number, entry in _lines(path):
+    base, shown = Path(root) if root else path.parent, printable_path(str(path))
+    for number, entry in json_lines(path):
+        if not isinstance(entry, dict):
+            raise UsageError(f"{shown}: line {number} is not a JSON object")
         one, other = entry.get("a", entry.get("left")), entry.get("b", entry.get("right"))
         if one is not None and other is not None:
             if str(one) != str(other):
@@ -144,34 +144,16 @@ def read_truth(path: str | os.PathLike[str], root: str | os.PathLike[str] | None
             if entry.get("path"):
                 paths[name] = os.path.abspath(base / str(entry["path"]))
         else:
-            raise UsageError(f'{printable_path(str(path))}: line {number}: it has neither "a" and "b" nor "id"')
+            raise UsageError(f'{shown}: line {number}: it has neither "a" and "b" nor "id"')
     for group, members in groups.items():
         distinct = sorted(set(members))
         if len(distinct) > _LARGEST_GROUP:
             raise UsageError(
-                f"{printable_path(str(path))}: the group {group!r} has {counted(len(distinct), 'member')}; "
+                f"{shown}: the group {group!r} has {counted(len(distinct), 'member')}; "
                 f"an evaluation takes groups of up to {_LARGEST_GROUP:,}"
             )
         pairs.update(combinations(distinct, 2))
     return Named(path.name, frozenset(pairs), paths)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    shown = printable_path(str(path))
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
-            for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), 1):
-                if not line.strip():
-                    continue
-                try:
-                    entry = json.loads(line)
-                except (ValueError, RecursionError):
-                    entry = None
-                if not isinstance(entry, dict):
-                    raise UsageError(f"{shown}: line {number} is not a JSON object")
-                yield number, entry
-    except OSError as error:
-        raise UsageError(f"{shown}: can't be read: {error.strerror}") from error
 
 
 def placed(named: Named, ids: Collection[str]) -> tuple[Truth, int]:

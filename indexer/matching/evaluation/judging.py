@@ -19,7 +19,7 @@ import numpy.typing as npt
 from indexer.errors import UsageError
 from indexer.matching.evaluation.figures import Band, EvaluationFigures, MeasuredFinder, Point, RuleFigures
 from indexer.matching.lookups import plans
-from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.relating import ReadDocument, relation_of
 from indexer.matching.rule import READINGS, Finder, MatchRule, TextVerification, parse_rule
@@ -159,7 +159,9 @@ class Judge:
         titles: Sequence[ShortText] | None = None,
     ):
         if truth is None:
-            banded = _known(jaccard_pairs(sets, min(right, BANDS[-1][0])))
+            exact = jaccard_pairs(sets, min(right, BANDS[-1][0]))
+            known = zip(exact.left.tolist(), exact.right.tolist(), strict=True)
+            banded = dict(zip(known, exact.jaccard.tolist(), strict=True))
             if titles is not None:
                 banded = {pair: value for pair, value in banded.items() if _say_alike(*(titles[one] for one in pair))}
             self.wanted = {pair for pair, value in banded.items() if value >= alike}
@@ -197,11 +199,6 @@ def _say_alike(one: ShortText, other: ShortText) -> bool:
         for title, beside in sides
     ]
     return one.facts == other.facts and not all(names)
-
-
-def _known(exact: ExactPairs) -> dict[IndexPair, float]:
-    pairs = zip(exact.left.tolist(), exact.right.tolist(), strict=True)
-    return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
 
 
 class _RelatedPairs:

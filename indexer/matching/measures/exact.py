@@ -52,18 +52,19 @@ def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: 
 
 def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The Jaccard coefficient |A & B| / |A | B| of each pair of positions; 0 if both sets are empty."""
-    one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
-    common = intersection_sizes(sets.values, sets.offsets, one, other)
-    union = sets.sizes[one] + sets.sizes[other] - common
-    return np.asarray(common / np.maximum(union, 1), dtype=np.float64)
+    common, one, other = _common(sets, left, right)
+    return np.asarray(common / np.maximum(one + other - common, 1), dtype=np.float64)
 
 
 def containment(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The share of the smaller set in the other, |A & B| / min(|A|, |B|) (Broder 1997), for each pair of positions."""
+    common, one, other = _common(sets, left, right)
+    return np.asarray(common / np.maximum(np.minimum(one, other), 1), dtype=np.float64)
+
+
+def _common(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], ...]:
     one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
-    common = intersection_sizes(sets.values, sets.offsets, one, other)
-    smaller = np.minimum(sets.sizes[one], sets.sizes[other])
-    return np.asarray(common / np.maximum(smaller, 1), dtype=np.float64)
+    return intersection_sizes(sets.values, sets.offsets, one, other), sets.sizes[one], sets.sizes[other]
 
 
 def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:

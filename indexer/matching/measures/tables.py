@@ -65,22 +65,34 @@ class Comparer:
             similarities[passed] = np.where(values >= least, values, -1.0)
         return similarities
 
-    def judged(self, left: Positions, right: Positions) -> Similarities:
+    def found(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        """True for each pair that is near by a finder."""
         reached = [self.by(finder, left, right) >= finder.similarity - SLACK for finder in self.rule.finders]
+        return np.asarray(np.logical_or.reduce(reached))
+
+    def judged(self, left: Positions, right: Positions) -> Similarities:
         values = self.similarities(left, right)
-        return np.where(np.logical_or.reduce(reached) & (values >= self.least), values, -1.0)
+        return np.where(self.found(left, right) & (values >= self.least), values, -1.0)
 
     def by(self, finder: Finder, left: Positions, right: Positions) -> Similarities:
-        """The similarities of pairs by a finder's scheme, below 0 if one has no sketch; shape (len(left),)."""
+        """The similarities of pairs by a finder's scheme, below 0 if one has no sketch; shape (len(left),).
+
+        By a share of the query it is that of the left one.
+        """
         self.compared += left.size
         rows, place = self._rows[finder.name]
         if place is None:
-            return finder.scheme.compare(rows, left, right)
+            return self._measured(finder, rows, left, right)
         one, other = place[left], place[right]
         there = (one >= 0) & (other >= 0)
         similarities = np.full(left.size, -1.0)
-        similarities[there] = finder.scheme.compare(rows, one[there], other[there])
+        similarities[there] = self._measured(finder, rows, one[there], other[there])
         return similarities
+
+    def _measured(self, finder: Finder, rows: Ragged, left: Positions, right: Positions) -> Similarities:
+        if finder.of_query:
+            return finder.scheme.shares(rows, left, right)[:, 0]
+        return finder.scheme.compare(rows, left, right)
 
 
 def _compact(payloads: Ragged) -> tuple[Ragged, Positions | None]:
