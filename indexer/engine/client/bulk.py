@@ -22,6 +22,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 BATCH_RECORDS = 500
+_GONE, _CHANGED = 404, 409
 BATCH_BYTES = 4 << 20
 IN_FLIGHT = 4
 # The number of tries at a document that others change at the same time.
@@ -69,7 +70,7 @@ class BulkOutcome:
     """The outcome of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
     `again` says that it was sent more than once, so an earlier try may have done it; `seq_no` and `primary_term` are
-    those of the change.
+    those of the change; `is_beside` says that not all of a record had room there.
     """
 
     status: int
@@ -79,10 +80,19 @@ class BulkOutcome:
     again: bool = False
     seq_no: int = -1
     primary_term: int = -1
+    is_beside: bool = False
 
     @property
     def ok(self) -> bool:
         return 200 <= self.status < 300
+
+    @property
+    def is_changed(self) -> bool:
+        return self.status == _CHANGED
+
+    @property
+    def is_gone(self) -> bool:
+        return self.status == _GONE
 
 
 def send(client: Client, actions: Sequence[Action], **params: str) -> list[BulkOutcome]:

@@ -13,6 +13,7 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import (
     BATCH_RECORDS,
     ROUNDS,
+    BulkOutcome,
     in_flight,
     item_at,
     multi_get,
@@ -33,7 +34,7 @@ from indexer.engine.documents.fields import (
     show,
 )
 from indexer.engine.documents.marks import Marks, Shard, parts_to_read, read_shards, settings_of
-from indexer.engine.documents.sinks import Change, ChangeResult, Known, Sidecar, Sink, in_place
+from indexer.engine.documents.sinks import Change, Known, Sidecar, Sink, in_place, require_allowed
 from indexer.engine.index.bodies import OWNERS_FIELD
 from indexer.engine.index.mapping import Mappings, named, read_mappings
 from indexer.engine.index.source_fields import BOM, described, text_at
@@ -132,7 +133,7 @@ class PendingDocument:
 _Unread = Failed[Ref]
 
 
-class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
+class _AnnotateRun(RunDestination[PendingDocument, BulkOutcome]):
     ends_at_once = True
 
     def __init__(
@@ -383,22 +384,22 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
 
     def begin_write(
         self, batch: Sequence[tuple[PendingDocument, Record]]
-    ) -> WriteInProgress[PendingDocument, ChangeResult]:
+    ) -> WriteInProgress[PendingDocument, BulkOutcome]:
         if self._arrivals:
             self._arrivals.examine([record for _, record in batch])
         changes = [Change(pending.place, record, pending.conditions, pending.known) for pending, record in batch]
 
-        def write(changes: list[Change]) -> list[ChangeResult]:
+        def write(changes: list[Change]) -> list[BulkOutcome]:
             return list(in_flight(self._sink.write, chunks(changes, BATCH_RECORDS), lambda change: change.place))
 
         return WriteInProgress(batch, started(write, changes).result)
 
-    def written(self, records: Sequence[tuple[PendingDocument, Record]], results: Sequence[ChangeResult]) -> None:
-        stored = [record for (_, record), result in zip(records, results, strict=True) if result.is_done]
+    def written(self, records: Sequence[tuple[PendingDocument, Record]], results: Sequence[BulkOutcome]) -> None:
+        stored = [record for (_, record), result in zip(records, results, strict=True) if result.ok]
         if self._arrivals:
             self._arrivals.stored(stored)
         for (pending, record), result in zip(records, results, strict=True):
-            if result.is_done:
+            if result.ok:
                 self.summary.annotated += 1
                 self.summary.beside += result.is_beside
                 self.summary.taken(record)
@@ -408,5 +409,5 @@ class _AnnotateRun(RunDestination[PendingDocument, ChangeResult]):
             elif result.is_gone:
                 self.summary.gone += 1
             else:
-                result.require_allowed(self.shown, pending.place)
+                require_allowed(result, self.shown, pending.place)
                 self._fail(pending.place, "refused", result.reason, pending.digest)

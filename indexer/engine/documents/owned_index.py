@@ -10,7 +10,7 @@ from indexer.engine.client.base import Client, InexactRecordError
 from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, item_at, multi_get, place_of, rounds, unchanged
 from indexer.engine.client.names import reading_path
 from indexer.engine.documents.fields import mappings_of, require_own_version, require_unharmed, show
-from indexer.engine.documents.sinks import Change, Known, in_place
+from indexer.engine.documents.sinks import Change, Known, in_place, require_allowed
 from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
 from indexer.engine.store.store import SearchStore
 from indexer.model import Record, Ref, name_of
@@ -142,12 +142,12 @@ class OwnedIndex:
     def _write(self, changes: Mapping[Ref, Change], left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> None:
         results = self._sink.write(list(changes.values()))
         for (ref, change), result in zip(changes.items(), results, strict=True):
-            if result.is_done:
+            if result.ok:
                 landed[ref] = Landed(left[ref], "replaced")
             elif result.is_gone:
                 landed[ref] = Landed(left[ref], "missing")
             elif not result.is_changed:
-                result.require_allowed(self.shown, change.place)
+                require_allowed(result, self.shown, change.place)
                 landed[ref] = Landed(left[ref], "failed", result.reason)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from indexer.engine.client.base import Client, InexactRecordError
-from indexer.engine.client.bulk import BATCH_RECORDS, Action, item_at, place_of, send, update
+from indexer.engine.client.bulk import BATCH_RECORDS, Action, BulkOutcome, item_at, place_of, send, update
 from indexer.engine.client.names import indices_of, matches, reading_path
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
 from indexer.engine.index.keys_beside import KeysRecord, records_beside
@@ -33,7 +33,7 @@ from indexer.stores.schemes import corpus_of, wanted_schemes, with_schemes
 from indexer.stores.texts import document_of, metadata_of
 from indexer.text.corpus import Corpus
 
-_DONE, _REFUSED, _FORBIDDEN, _GONE, _CHANGED = 200, 400, 403, 404, 409
+_DONE, _REFUSED, _FORBIDDEN = 200, 400, 403
 _ROUTING = "?routing="
 
 
@@ -67,29 +67,9 @@ class Change:
     known: Known
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeResult:
-    """The result of writing a record, as an HTTP status and a reason; `is_beside` if not all of it had room there."""
-
-    status: int
-    reason: str = ""
-    is_beside: bool = False
-
-    @property
-    def is_done(self) -> bool:
-        return 200 <= self.status < 300
-
-    @property
-    def is_changed(self) -> bool:
-        return self.status == _CHANGED
-
-    @property
-    def is_gone(self) -> bool:
-        return self.status == _GONE
-
-    def require_allowed(self, shown: str, place: Ref) -> None:
-        if self.status == _FORBIDDEN:
-            raise StoreError(f"{shown}: {place.index} can't be written: {self.reason}; lift that, or {ASIDE}")
+def require_allowed(outcome: BulkOutcome, shown: str, place: Ref) -> None:
+    if outcome.status == _FORBIDDEN:
+        raise StoreError(f"{shown}: {place.index} can't be written: {outcome.reason}; lift that, or {ASIDE}")
 
 
 class Sink(ABC):
@@ -127,7 +107,7 @@ class Sink(ABC):
         """The stored state of each of these documents; their `_source` has this sink's `fields`."""
 
     @abstractmethod
-    def write(self, batch: list[Change]) -> list[ChangeResult]: ...
+    def write(self, batch: list[Change]) -> list[BulkOutcome]: ...
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         if self.store:
@@ -212,11 +192,11 @@ class InPlace(Sink):
             own=own,
         )
 
-    def write(self, batch: list[Change]) -> list[ChangeResult]:
+    def write(self, batch: list[Change]) -> list[BulkOutcome]:
         assert self.store  # noqa: S101 a dry run writes nothing
         context = self.store.context
         actions: list[Action] = []
-        refused: dict[int, ChangeResult] = {}
+        refused: dict[int, BulkOutcome] = {}
         beside: list[KeysRecord] = []
         longs: list[bool] = []
         for number, change in enumerate(batch):
@@ -226,15 +206,15 @@ class InPlace(Sink):
                 beside += records_beside(change.place, fields, long)
                 longs.append(bool(long))
             except InexactRecordError as error:
-                refused[number] = ChangeResult(_REFUSED, str(error))
+                refused[number] = BulkOutcome(_REFUSED, "", str(error))
         if not {action.index for action in actions} <= context.mappings.keys():
             context.require_mapped(anew=True)
         context.beside.put(beside)
         outcomes = send(context.client, actions) if actions else []
-        sent = (ChangeResult(one.status, one.reason, long) for one, long in zip(outcomes, longs, strict=True))
+        sent = (dataclasses.replace(one, is_beside=long) for one, long in zip(outcomes, longs, strict=True))
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
         context.unseen = True
-        done = [change for change, result in zip(batch, results, strict=True) if result.is_done]
+        done = [change for change, result in zip(batch, results, strict=True) if result.ok]
         forget_failures(context.failures, [change.record.ref for change in done])
         context.beside.forget((change.place for change in done), beside)
         if context.refresh == "true":
@@ -315,13 +295,13 @@ class Sidecar(Sink):
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
         return Known(True, record.source_digest, record.source, record.title, complete=complete)
 
-    def write(self, batch: list[Change]) -> list[ChangeResult]:
+    def write(self, batch: list[Change]) -> list[BulkOutcome]:
         assert self.store  # noqa: S101 a dry run writes nothing
         # An alias may have been moved or rolled over since the batch before.
         self._require_apart()
         records = [dataclasses.replace(change.record, metadata=metadata_of(change.place)) for change in batch]
         return [
-            ChangeResult(_REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
+            BulkOutcome(_REFUSED if result.status is PutStatus.FAILED else _DONE, "", result.reason)
             for result in self.store.put(records)
         ]
 

@@ -17,7 +17,7 @@ from indexer.engine.index.source_fields import lost_by_update
 from indexer.errors import StoreError, UsageError
 from indexer.text.counts import counted
 
-_GONE, _CHANGED = 404, 409
+_GONE = 404
 _BLOCK = "index.blocks.write"
 _SLICES = 4
 _PAGE = 5000
@@ -112,9 +112,9 @@ class Stripping:
                 self._deleted += own
                 self._stripped += not own
                 self._thinned += bool(foreign_names(hit["_source"], self._names))
-            elif outcome.status == _CHANGED:
+            elif outcome.is_changed:
                 changed += 1
-            elif outcome.status != _GONE:
+            elif not outcome.is_gone:
                 self._refused += 1
                 self._reason = self._reason or f"{hit['_id']}: {outcome.reason}"
         return changed

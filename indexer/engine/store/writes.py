@@ -47,7 +47,6 @@ from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.stores.base import PutResult, PutStatus, results_of
 
-_CHANGED = 409
 _FORBIDDEN = 403
 
 
@@ -188,7 +187,7 @@ class WritePart(StorePart):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
                 created[row.ref] = (row, outcome)
-            elif outcome.status == _CHANGED:
+            elif outcome.is_changed:
                 left.append(row)
                 if outcome.again:
                     own.add(row.ref)
@@ -226,7 +225,7 @@ class WritePart(StorePart):
         # A search would go on showing them.
         self.context.show()
         for row, outcome in zip(list(left), outcomes, strict=True):
-            if outcome.ok or outcome.status == 404:
+            if outcome.ok or outcome.is_gone:
                 del done[row.ref]
             else:
                 # Somebody has changed it already; then it is his, and both are there.
@@ -265,9 +264,9 @@ class WritePart(StorePart):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
                 replaced.append(places[row.ref])
-            elif outcome.status == 404:
+            elif outcome.is_gone:
                 gone.append(row)
-            elif outcome.status != _CHANGED:
+            elif not outcome.is_changed:
                 done[row.ref] = _failed(row, outcome)
         self.context.beside.forget(replaced, beside)
         for row in gone:
@@ -340,9 +339,9 @@ class WritePart(StorePart):
             for ref, outcome in zip(asked, send(self.client, actions) if actions else [], strict=True):
                 if outcome.ok:
                     count += named[ref]
-                elif outcome.status not in (_CHANGED, 404):
+                elif not (outcome.is_changed or outcome.is_gone):
                     raise StoreError(f"{self.context.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
-                if outcome.ok or outcome.status == 404:
+                if outcome.ok or outcome.is_gone:
                     del changes[ref]
             self.context.unseen = True
             if not changes:
@@ -429,9 +428,9 @@ class WritePart(StorePart):
                     stripped.append(place_of(hits[ref]))
                     if outcome.result != "deleted":
                         self.context.stripped.append(ref)
-                elif outcome.status == _CHANGED:
+                elif outcome.is_changed:
                     left.append(ref)
-                elif outcome.status != 404:
+                elif not outcome.is_gone:
                     raise StoreError(f"{self.context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
             self.context.beside.forget(stripped)
             self.context.unseen = self.context.unseen or bool(hits)
@@ -452,5 +451,5 @@ class WritePart(StorePart):
 
 def _failed(row: _StoredRecord, outcome: BulkOutcome) -> PutResult:
     # An index that may not be written now is no fault of the document's.
-    passing = outcome.status in (_CHANGED, _FORBIDDEN)
+    passing = outcome.is_changed or outcome.status == _FORBIDDEN
     return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)
