@@ -295,26 +295,6 @@ _SHOWN = 20
 _LETTERS = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The options of the list of passages: its kind, its length and its form."""
-
-    words: WordsAsked = 50
-    by: Annotated[By, Option("List passages, what hosts and folders have from each other, how much of each document "
-        "stands elsewhere, or clusters that are near for common passages.")] = "passage"  # fmt: skip
-    limit: Annotated[int | None, Option("List the first N.  [default: 20 as text, all in other formats and with "
-        "--json]", least=1)] = None  # fmt: skip
-    held_by: Annotated[bool, Option("Name the documents of each passage.")] = False
-    write: Annotated[bool, Option("Write everything to an index beside, for the dashboards.")] = False
-    format: Annotated[PassageFormat, Option("The output format.")] = "text"
-    output: Annotated[str | None, Option("Write to FILE instead of standard output.", names=["-o", "--output"],
-        kind="path", metavar="FILE", goes_with=["format=csv", "format=jsonl", "format=parquet"])] = None  # fmt: skip
-
-    @property
-    def most(self) -> int | None:
-        return self.limit or (_SHOWN if self.format == "text" else None)
-
-
 @command(
     "repetition:Repetition",
     short_help="List passages in several documents.",
@@ -341,18 +321,25 @@ anything.
 The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
 """,
 )
-def passages(
-    *, store: StoreAsked, listing: Listed,
+def passages(  # noqa: PLR0913 - they are options of the command
+    *, store: StoreAsked, words: WordsAsked = 50,
+    by: Annotated[By, Option("List passages, what hosts and folders have from each other, how much of each document "
+        "stands elsewhere, or clusters that are near for common passages.")] = "passage",
+    limit: Annotated[int | None, Option("List the first N.  [default: 20 as text, all in other formats and with "
+        "--json]", least=1)],
+    held_by: Annotated[bool, Option("Name the documents of each passage.")],
+    write: Annotated[bool, Option("Write everything to an index beside, for the dashboards.")],
+    format: Annotated[PassageFormat, Option("The output format.")] = "text",  # noqa: A002
+    output: Annotated[str | None, Option("Write to FILE instead of standard output.", names=["-o", "--output"],
+        kind="path", metavar="FILE", goes_with=["format=csv", "format=jsonl", "format=parquet"])],
     filter: FilterAsked,  # noqa: A002
     json: JsonAsked,
 ) -> None:  # fmt: skip
     """List the passages of N words or more that stand in two documents or more, those in most documents first."""
-    if json and listing.format != "text":
+    if json and format != "text":
         raise UsageError("--json is one object; for one a line say --format jsonl")
-    with opened_collection(store, filter=filter, read_only=not listing.write) as collection, _progress() as progress:
-        found = collection.passages(
-            words=listing.words, held_by=listing.held_by, write=listing.write, progress=progress
-        )
+    with opened_collection(store, filter=filter, read_only=not write) as collection, _progress() as progress:
+        found = collection.passages(words=words, held_by=held_by, write=write, progress=progress)
     if found.unread:
         first = found.unread[0]
         say(
@@ -361,18 +348,18 @@ def passages(
             level="warning",
         )
     if json:
-        answer_json(_limited(found, listing.limit))
+        answer_json(_limited(found, limit))
         return
-    rows = _rows(found, listing.by)
-    shown = rows[: listing.most]
-    if listing.format == "text":
-        _show_passages(found, shown, listing.by)
+    rows = _rows(found, by)
+    shown = rows[: limit or (_SHOWN if format == "text" else None)]
+    if format == "text":
+        _show_passages(found, shown, by)
     else:
-        written_rows(shown, shown.kind, listing.format, listing.output)
-    if listing.write:
+        written_rows(shown, shown.kind, format, output)
+    if write:
         say(f"{counted(found.written, 'row')} written for the dashboards")
     left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
-    say(counted(len(rows), *_NAMES[listing.by]) + left)
+    say(counted(len(rows), *_NAMES[by]) + left)
 
 
 _NAMES: dict[By, tuple[str, ...]] = {
