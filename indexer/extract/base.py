@@ -69,6 +69,7 @@ _WHY_LEFT_OUT = {
     "book author": "it is said of the book, not in it",
     "chart": "it stands in a picture",
     "diagram": "it stands in a picture",
+    "drawn sign": "it is drawn in a plot, without a character; the numbers may be negative",
     QUOTED: "it is quoted from another mail, or a signature",
     "svg": "it stands in a picture",
     "canvas": "it stands for a picture",

@@ -31,6 +31,10 @@ IMAGE_SUFFIXES = (".png", ".tif", ".tiff", ".jpg", ".jpeg")
 """The ends of the names of images that OCR reads."""
 
 
+def names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 def is_mail_name(name: str) -> bool:
     return os.path.splitext(name)[1].lower() in MAIL_NAMES
 

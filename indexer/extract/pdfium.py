@@ -81,7 +81,8 @@ def read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[st
     handle = handle_of(document)
     failed: list[int] = []
     comments = dict[tuple[str, str], None]()
-    commented = _may_have_comments(data, len(document))
+    parts, whole = _dictionaries(data)
+    commented = not whole or _may_have_comments(parts, len(document))
 
     def pages() -> Iterator[list[str]]:
         columned = False
@@ -105,7 +106,7 @@ def read_fast(data: bytes, limits: Limits) -> tuple[dict[str, str], list[list[st
         read = bounded(pages(), limits)
         if failed and not any(read):
             raise ExtractionError("malformed", f"pdfium can't load any of {len(document)} pages")
-        return about, read, not failed, (*_field_values(document), *comments)
+        return about, read, not failed, (*_field_values(document), *comments, *_drawn_signs(parts))
     finally:
         document.close()
 
@@ -207,8 +208,8 @@ def _field_values(document: pypdfium2.PdfDocument) -> PartsLeftOut:
     return tuple(found)
 
 
-def _may_have_comments(data: bytes, pages: int) -> bool:
-    """False if no annotation has a text. Asking pdfium for the links of a paper takes a 25th of all its time."""
+def _dictionaries(data: bytes) -> tuple[list[bytes], bool]:
+    """The bytes in which the dictionaries of a PDF stand, and whether these are all."""
     parts, view, end, left = [data], memoryview(data), 0, _LOOKED_THROUGH
     while (at := data.find(b"/ObjStm", end)) >= 0:
         begin, end = data.find(b"stream", at) + len(b"stream\n"), data.find(b"endstream", at)
@@ -216,14 +217,24 @@ def _may_have_comments(data: bytes, pages: int) -> bool:
         try:
             parts.append(inflating.decompress(view[begin + data.startswith(b"\n", begin) : end], left))
         except zlib.error:
-            return True
+            return parts, False
         left -= len(parts[-1])
         # Such a stream begins with a number, unless its bytes were changed in another way too.
         if end < begin or left <= 0 or not inflating.eof or not parts[-1][:1].isdigit():
-            return True
+            return parts, False
+    return parts, True
+
+
+def _may_have_comments(parts: list[bytes], pages: int) -> bool:
+    """False if no annotation has a text. Asking pdfium for the links of a paper takes a 25th of all its time."""
     values = [rest[:_BEFORE_VALUE].lstrip()[:1] for part in parts for rest in part.split(b"/Contents")[1:]]
     # A page has its drawing under the same key, which is no string.
     return len(values) > pages or any(value in b"(<" for value in values)
+
+
+def _drawn_signs(parts: list[bytes]) -> PartsLeftOut:
+    """The minus signs of plots that matplotlib draws, in a picture of this name."""
+    return (("drawn sign", "minus"),) if any(b"-minus " in part for part in parts) else ()
 
 
 def _comments(page: Any) -> Iterator[tuple[str, str]]:
@@ -242,7 +253,7 @@ def beside_text(data: bytes) -> PartsLeftOut:
         for number in range(len(document)):
             with suppress(pypdfium2.PdfiumError), closing(document[number]) as page:
                 comments.update(dict.fromkeys(_comments(handle_of(page))))
-        return (*_field_values(document), *comments)
+        return (*_field_values(document), *comments, *_drawn_signs(_dictionaries(data)[0]))
     return ()
 
 

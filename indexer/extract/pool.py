@@ -24,6 +24,7 @@ from indexer.errors import MachineError, NeardupError, UsageError
 from indexer.extract import wire
 from indexer.extract.base import REASONS, Extracted, Failed, Item, Key, Limits, Options, require_main_content
 from indexer.extract.brought import brought_by
+from indexer.extract.formats import names
 from indexer.model import Document
 from indexer.text.counts import counted
 
@@ -38,32 +39,11 @@ _MOST_TIMES = 60
 _READ = 1 << 20
 # What of the environment workers need: where programs, libraries and temporary files are, the language, the time zone,
 # how Python and numeric libraries behave, and what sanitizers are told.
-_PASSED = frozenset(
-    [
-        "PATH",
-        "LD_LIBRARY_PATH",
-        "LD_PRELOAD",
-        "DYLD_LIBRARY_PATH",
-        "DYLD_FALLBACK_LIBRARY_PATH",
-        "TMPDIR",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "PYTHONHOME",
-        "PYTHONUTF8",
-        "PYTHONHASHSEED",
-        "PYTHONMALLOC",
-        "PYTHONDONTWRITEBYTECODE",
-        "PYTHONPYCACHEPREFIX",
-        "PYTHONWARNINGS",
-        "OPENBLAS_NUM_THREADS",
-        "OMP_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "TESSDATA_PREFIX",
-        "ASAN_OPTIONS",
-        "LSAN_OPTIONS",
-        "UBSAN_OPTIONS",
-    ]
+_PASSED = names(
+    "PATH LD_LIBRARY_PATH LD_PRELOAD DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH TMPDIR LANG LANGUAGE TZ "
+    "PYTHONHOME PYTHONUTF8 PYTHONHASHSEED PYTHONMALLOC PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX "
+    "PYTHONWARNINGS OPENBLAS_NUM_THREADS OMP_NUM_THREADS MKL_NUM_THREADS TESSDATA_PREFIX ASAN_OPTIONS "
+    "LSAN_OPTIONS UBSAN_OPTIONS"
 )
 # Not a folder anywhere, as for users of systems who have none.
 _NO_HOME = "/nonexistent"

@@ -115,6 +115,14 @@ def test_remarks_on_a_pdf_are_read(extractor: Extractor) -> None:
     assert (found.text, found.left_out) == ("Twelve beds", (("comment", "too dear"), ("comment", "ask Ann")))
 
 
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_a_minus_drawn_in_a_plot_is_named(extractor: Extractor) -> None:
+    made = make_pdf([["1.5 0.5"]], numbered=False)
+    drawn = made.replace(b"/Resources<<", b"/Resources<</XObject<</F1-DejaVuSans-minus 3 0 R>>")
+    assert read(drawn, "a.pdf", extractor).left_out == (("drawn sign", "minus"),)
+    assert read(made, "a.pdf", extractor).left_out == ()
+
+
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("written", [b"(too dear)", b" <746f6f2064656172>", b" " * 99 + b"(too dear)", b" 6 0 R"])
 def test_remarks_on_a_pdf_are_read_however_they_are_written(written: bytes, compressed: bool) -> None:

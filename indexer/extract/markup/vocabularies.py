@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from indexer.extract.formats import names
+
 
 class Vocabulary(NamedTuple):
     """The parts to leave out of one vocabulary, by local names.
@@ -25,98 +27,94 @@ class Vocabulary(NamedTuple):
     notes: frozenset[str] = frozenset()
 
 
-def _names(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
 # Formatting that many vocabularies name alike; in one that nobody knows, everything else ends a word. Names of one
 # letter are often fields.
-INLINE = _names("em strong small big tt sub sup span font italic bold underline")
+INLINE = names("em strong small big tt sub sup span font italic bold underline")
 # The source forms beside presentation MathML; scripts and styles of embedded HTML and SVG.
-NEVER = _names("annotation annotation-xml script style")
+NEVER = names("annotation annotation-xml script style")
 
 # What no citation style prints of a journal's article, and the types that mark one.
-NOT_OF_ARTICLES = _names("publisher-name publisher-loc")
-ARTICLE_TYPES = _names("article-journal journal")
+NOT_OF_ARTICLES = names("publisher-name publisher-loc")
+ARTICLE_TYPES = names("article-journal journal")
 
 UNKNOWN = Vocabulary("unknown vocabulary")
 
 _JATS = Vocabulary(
     "JATS",
-    out=_names("journal-meta processing-meta permissions object-id alt-title tex-math contrib-id issn isbn"),
+    out=names("journal-meta processing-meta permissions object-id alt-title tex-math contrib-id issn isbn"),
     only={
         **dict.fromkeys(
             ("article-meta", "front-stub", "book-meta", "collection-meta"),
-            ("", _names("title-group book-title-group abstract trans-abstract")),
+            ("", names("title-group book-title-group abstract trans-abstract")),
         ),
-        "book-part-meta": ("", _names("title-group abstract trans-abstract")),
+        "book-part-meta": ("", names("title-group abstract trans-abstract")),
     },
-    inline=_names(
+    inline=names(
         "monospace sc overline strike roman sans-serif styled-content named-content xref ext-link email uri "
         "abbrev inline-formula private-char fixed-case ruby rb year volume issue"
     ),
-    citations=_names("element-citation nlm-citation"),
-    notes=_names("fn"),
+    citations=names("element-citation nlm-citation"),
+    notes=names("fn"),
 )
 
 _TEI = Vocabulary(
     "TEI",
-    out=_names("fw rt"),
+    out=names("fw rt"),
     only={
-        "teiHeader": ("", _names("fileDesc profileDesc")),
-        "fileDesc": ("", _names("titleStmt")),
-        "titleStmt": ("", _names("title")),
-        "profileDesc": ("", _names("abstract")),
+        "teiHeader": ("", names("fileDesc profileDesc")),
+        "fileDesc": ("", names("titleStmt")),
+        "titleStmt": ("", names("title")),
+        "profileDesc": ("", names("abstract")),
         # Of two readings of the same words, the edited one.
-        "choice": ("", _names("corr reg expan unclear seg choice")),
+        "choice": ("", names("corr reg expan unclear seg choice")),
     },
-    inline=_names(
+    inline=names(
         "hi emph ref g seg add del corr sic reg orig expan ex abbr am supplied unclear damage subst choice foreign "
         "persName placeName orgName name rs term mentioned soCalled date num c pc w"
     ),
-    empty=_names("lb pb cb milestone"),
-    notes=_names("note"),
+    empty=names("lb pb cb milestone"),
+    notes=names("note"),
 )
 
 _DOCBOOK = Vocabulary(
     "DocBook",
-    out=_names("indexterm remark toc lot index"),
+    out=names("indexterm remark toc lot index"),
     only=dict.fromkeys(
-        _names(
+        names(
             "info articleinfo bookinfo chapterinfo partinfo prefaceinfo appendixinfo sectioninfo refentryinfo setinfo "
             "sect1info sect2info sect3info sect4info sect5info refsectioninfo docinfo"
         ),
-        ("", _names("title subtitle abstract")),
+        ("", names("title subtitle abstract")),
     ),
-    inline=_names(
+    inline=names(
         "emphasis phrase literal code command filename link ulink xref subscript superscript quote function "
         "parameter varname constant classname methodname type option replaceable userinput computeroutput prompt "
         "envar application acronym abbrev firstterm glossterm foreignphrase citetitle email uri symbol tag markup "
         "guilabel guibutton guimenu keycap productname trademark"
     ),
-    notes=_names("footnote"),
+    notes=names("footnote"),
 )
 
 RFC = Vocabulary(
     "RFC XML",
-    out=_names("boilerplate toc iref cref link"),
-    only={"front": ("rfc", _names("title abstract note"))},
-    inline=_names("spanx bcp14 xref eref relref contact"),
+    out=names("boilerplate toc iref cref link"),
+    only={"front": ("rfc", names("title abstract note"))},
+    inline=names("spanx bcp14 xref eref relref contact"),
 )
 
 _RSS = Vocabulary(
     "RSS",
-    out=_names(
+    out=names(
         "guid pubDate link docs generator category cloud ttl image textInput skipHours skipDays lastBuildDate "
         "managingEditor webMaster language copyright comments author creator date enclosure"
     ),
-    html=_names("description encoded"),
+    html=names("description encoded"),
 )
 
 _ATOM = Vocabulary(
     "Atom",
-    out=_names("id updated published author contributor category link generator icon logo rights source"),
-    html=_names("content summary"),
+    out=names("id updated published author contributor category link generator icon logo rights source"),
+    html=names("content summary"),
 )
 
 _ROOTS = {
@@ -127,9 +125,9 @@ _ROOTS = {
     **dict.fromkeys(("book-part-wrapper", "collection-meta"), _JATS),
 }
 # Both JATS and DocBook have articles and books; their children tell which it is.
-_SHARED_ROOTS = _names("article book sub-article response part chapter section sect1 refentry set preface appendix")
-_JATS_CHILDREN = _names("front front-stub book-meta processing-meta collection-meta")
-_DOCBOOK_CHILDREN = _names("title info subtitle articleinfo bookinfo chapterinfo refmeta refentryinfo para sect1")
+_SHARED_ROOTS = names("article book sub-article response part chapter section sect1 refentry set preface appendix")
+_JATS_CHILDREN = names("front front-stub book-meta processing-meta collection-meta")
+_DOCBOOK_CHILDREN = names("title info subtitle articleinfo bookinfo chapterinfo refmeta refentryinfo para sect1")
 
 
 def vocabulary_of(parent: str, name: str) -> Vocabulary:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from indexer.core.markup import BLOCK_END, CELL_END, PAGE_END, ROW_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import COMMENTER, EXTRACTOR_VERSION, Content
+from indexer.extract.formats import names
 from indexer.extract.markup.xml import Builder, in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import DELETED, DELETION, as_title, cleaned, in_blocks
@@ -25,10 +26,6 @@ from indexer.model import Document
 # level, or it is a section's.
 _OPENING = 20
 _TITLE, _HEADING = "title", "heading 1"
-
-
-def _names(names: str) -> frozenset[str]:
-    return frozenset(names.split())
 
 
 _ENDS = {
@@ -80,7 +77,7 @@ class _OfficeText:
         self.notes: list[str] = []
         self._note_from = 0
         self.left_out: list[tuple[str, str]] = []
-        self._within, self._out = _names(within), out
+        self._within, self._out = names(within), out
         self._path: list[str] = []
         self._aside: list[str] = []
         self._inside = self._out_at = 0
