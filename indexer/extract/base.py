@@ -147,7 +147,7 @@ class Options:
 class Item(Generic[Key]):
     """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind.
 
-    `extractor` overrides the usual one.
+    `extractor` overrides the usual one; `told` are more bytes for the task.
     """
 
     key: Key
@@ -155,6 +155,7 @@ class Item(Generic[Key]):
     name: str = ""
     format: str | None = None
     extractor: Extractor | None = None
+    told: bytes | None = None
 
     def options(self, usual: Options) -> Options:
         if not (self.format or self.extractor):

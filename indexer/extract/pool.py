@@ -58,10 +58,10 @@ def require_jobs(jobs: int) -> None:
 class WorkerPool:
     """`jobs` worker processes that extract documents, each within `limits`.
 
-    `task` names a function, "package.module:function". A worker calls it with each document; its result (JSON types,
-    bytes, tuples, and the classes of `indexer.model`) comes back as `made`. `given` are picklable objects, each
-    worker's own from its start: the task is called with them, then the document. Without `keep_text` the documents come
-    back without their texts. Workers start when first needed.
+    `task` names a function, "package.module:function". A worker calls it with each document, and with what its item has
+    `told`; its result (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as `made`. `given` are
+    picklable objects, each worker's own from its start: the task is called with them, then the document. Without
+    `keep_text` the documents come back without their texts. Workers start when first needed.
 
     Every item gets exactly one outcome. The methods returning outcomes raise NeardupError if workers can't start.
     """
@@ -286,7 +286,7 @@ class _Worker:
         read: dict[int, str] = {}
         try:
             pages = {str(number): text for number, text in known.items()}
-            asked = {"name": item.name, "format": item.format, "extractor": item.extractor, "pages": pages}
+            asked = {name: getattr(item, name) for name in ("name", "format", "extractor", "told")} | {"pages": pages}
             self._send(asked, item.data)
             answer, text = self._answer(read, limits)
             if "machine" in answer:

@@ -107,12 +107,12 @@ def _answer(
     reader: PageReader | None,
 ) -> tuple[dict[str, Any], bytes]:
     try:
-        item = Item(None, data, request["name"], request["format"], request["extractor"])
+        item = Item(None, data, request["name"], request["format"], request["extractor"], request["told"])
         document = read_document(data, item.name, item.options(options), limits, reader)
         result = None
         if task is not None:
             try:
-                result = wire.plain(task(document))
+                result = wire.plain(task(document) if item.told is None else task(document, item.told))
             except MemoryError:
                 raise
             except Exception as error:

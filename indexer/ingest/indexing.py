@@ -26,10 +26,13 @@ from indexer.ingest.left_out import (
     KnownFailures,
     LeftOutRepeats,
 )
+from indexer.ingest.mail_frame import MailFrame
 from indexer.ingest.outcomes import IngestRun, RunCounts, RunDestination, WriteInProgress, is_short, read_one, record_of
+from indexer.ingest.rereading import sketched_without_frame
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import DECLARED, DEFAULT_MIN_TOKENS, SIMHASH_DOC, Failure, Record, Ref, with_declared
 from indexer.model.kinds import DOCUMENTS, kind_named
+from indexer.model.mails import is_mail
 from indexer.model.paths import path_of_printable
 from indexer.model.release import VERSION
 from indexer.model.times import now
@@ -198,13 +201,16 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         # Also those of the batch that is being written.
         self._unwritten: dict[str, Record] = {}
         self._kinds: dict[str | None, Options] = {}
+        self._frame = MailFrame(store)
         self._run = IngestRun(self, self.options, settings.limits, settings.jobs, settings.schemes, stop)
 
     def index(self, inputs: Iterable[Input | Rejected]) -> None:
         begin = time.monotonic()
         try:
             self._run.bring(self._items(inputs))
+            self._sketch_late_mails()
         finally:
+            self._frame.keep(self.store)
             self.summary.seconds = time.monotonic() - begin
 
     # From the inputs to the items that workers get
@@ -223,7 +229,8 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         wanted = self._examine(group, may_wait=may_wait) if group else deque()
         group.clear()
         while wanted:
-            yield wanted.popleft()
+            item = wanted.popleft()
+            yield dataclasses.replace(item, told=self._frame.told) if is_mail(item.key.given.source) else item
             self._run.halt_when_told()
         self._run.write_when_due()
 
@@ -340,6 +347,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
 
     def _reused(self, pending: PendingInput, twin: Record) -> list[tuple[PendingInput, Record]]:
         self.summary.reused += 1
+        self._frame.repeat(pending.ref, twin.ref)
         record = dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
         return [(pending, record)] if self._accept(pending, record) else []
 
@@ -376,10 +384,18 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             indexed_at=pending.at,
             remark=pending.remark,
         )
+        self._frame.note(pending.ref, outcome.made[-1])
         if self._accept(pending, record):
             yield pending, record
         for one in self._waiting.pop(pending.digest, []):
             yield from self._reused(one, record)
+
+    def _sketch_late_mails(self) -> None:
+        made = list(sketched_without_frame(self.store, self._frame, self.settings.schemes, self.settings.min_tokens))
+        self.store.begin_put(made)()
+        if self._arrivals:
+            for record in made:
+                self._arrivals.found(record.ref, is_settled=False)
 
     def failed(self, outcome: Failed[PendingInput] | _Unread) -> None:
         known = outcome.key

@@ -23,7 +23,7 @@ from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sketching import DigestedSketches, fingerprint_of, sketch_document
 from indexer.ingest.sources import Input, Rejected
-from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Failure, Fingerprint, Record, Ref
+from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Failure, Fingerprint, Record, Ref, Sketch
 from indexer.model.times import now
 from indexer.text.digests import with_title
 
@@ -181,7 +181,8 @@ class InlineSketching:
             except ExtractionError as error:
                 yield Failed(item.key, error.reason, error.detail)
                 continue
-            yield Extracted(item.key, replace(document, text=""), sketch_document(self._schemes, document))
+            made = sketch_document(self._schemes, document, item.told)
+            yield Extracted(item.key, replace(document, text=""), made)
 
     def _read(self, item: Item[Any]) -> Document:
         from indexer.extract import extract
@@ -233,12 +234,9 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
     `title`, and `size` in bytes, default to the document's own; `indexed_at` is now. `remark` is added to the
     extractor's name.
     """
-    (sketches, same, read, beside), document = extracted.made, extracted.document
-    fingerprint = fingerprint_of(sketches)
-    return Record(
+    (sketches, same, read, beside, _), document = extracted.made, extracted.document
+    record = Record(
         ref=ref,
-        sketches={family: sketch for family, sketch in sketches.items() if fingerprint or family != SIMHASH_DOC},
-        short=is_short(fingerprint, min_tokens),
         source=source,
         title=title or document.title,
         format=document.format,
@@ -252,6 +250,13 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
         metadata={} if metadata is None else metadata,
         container=container,
     )
+    return with_sketches(record, sketches, min_tokens)
+
+
+def with_sketches(record: Record, sketches: Mapping[str, Sketch], min_tokens: int) -> Record:
+    fingerprint = fingerprint_of(sketches)
+    there = {family: sketch for family, sketch in sketches.items() if fingerprint or family != SIMHASH_DOC}
+    return replace(record, sketches=there, short=is_short(fingerprint, min_tokens))
 
 
 def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:

@@ -11,10 +11,11 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import numpy as np
 
+from indexer.core.text import text_digest
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Content, Extracted, Failed, Item, Limits, Options, PartsLeftOut
 from indexer.extract.brought import missing, named_again, require_format
@@ -34,6 +35,10 @@ from indexer.model.chunking import chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
 from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.ingest.mail_frame import MailFrame
+    from indexer.schemes.base import Scheme
 
 # What a page of a report or a verification is worth: one document.
 _LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
@@ -185,11 +190,26 @@ def _known(item: Item[Record] | Failed[Record]) -> Extracted[Record, None] | Fai
     return Extracted(item.key, Document(text[0]), None) if text else None
 
 
+def sketched_without_frame(
+    store: Store, frame: MailFrame, schemes: Sequence[Scheme], min_tokens: int
+) -> Iterator[Record]:
+    """The records of mails that came before their last lines were known to be frame; without unreadable ones."""
+    from indexer.ingest.outcomes import with_sketches
+    from indexer.ingest.sketching import sketch_document
+
+    late = filter(None, store.get(frame.late()))
+    for record, document in StoredTexts(store).documents(late):
+        if isinstance(document, Document):
+            yield with_sketches(record, sketch_document(schemes, document, frame.told)[0], min_tokens)
+
+
 def _as_indexed(record: Record, document: Document) -> Document | ExtractionError:
     from indexer.schemes import simhash
 
     now = simhash.fingerprint(document.text)
-    if (now and now.value) == (record.fingerprint and record.fingerprint.value):
+    # A sketch may rest on a part of the text.
+    known = record.text_digest or (record.fingerprint and record.fingerprint.value)
+    if known == (text_digest(document.text).hex() if record.text_digest else now and now.value):
         return document
     said = "the file no longer holds the indexed text"
     if named_again(record.extractor) and document.extractor != record.extractor:

@@ -13,14 +13,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from indexer.core.markup import is_clean
+from indexer.core.text import text_digest
 from indexer.errors import ExtractionError
 from indexer.extract.base import Extracted, Failed, Item, Limits, Options
 from indexer.extract.declared import declared_in_text
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.pool import require_jobs
 from indexer.extract.text import first_line, printable
+from indexer.ingest.mail_frame import MailEnd, without_frame
 from indexer.ingest.sketching import DigestedSketches, sketched_texts
 from indexer.model import Document
+from indexer.relations.beside import NOTHING_BESIDE
 from indexer.schemes.base import Scheme
 
 # Longer ones are left to the workers with their limits.
@@ -52,7 +55,8 @@ def short_text(item: Item[Any], longest: int = LONGEST) -> tuple[str, bytes] | N
 
 
 Done = Extracted[Any, Any] | Failed[Any]
-_Batch = list[tuple[Item[Any], str, bytes]]
+_Batch = list[tuple[Item[Any], str, bytes, bytes, MailEnd | None]]
+"""Items with their texts, the same in UTF-8, what of them is sketched, and the ends of mails."""
 
 
 class ShortTexts:
@@ -80,15 +84,16 @@ class ShortTexts:
         found = short_text(item, self._longest)
         if found is None:
             return False
-        self._batch.append((item, *found))
-        self._size += len(found[1])
+        text, data = found
+        own, end = (text, None) if item.told is None else without_frame(text, item.told)
+        self._batch.append((item, text, data, data if own is text else own.encode(), end))
+        self._size += len(data)
         return True
 
     def ready(self, *, all_of_them: bool = False) -> Iterator[Done]:
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
-            texts = [data for _, _, data in batch]
-            self._ahead.append((batch, self._threads.submit(sketched_texts, self._schemes, texts)))
+            self._ahead.append((batch, self._threads.submit(_sketched, self._schemes, batch)))
         while self._ahead and (all_of_them or len(self._ahead) > self._jobs or self._ahead[0][1].done()):
             batch, found = self._ahead.popleft()
             yield from self._done(batch, found.result())
@@ -97,7 +102,7 @@ class ShortTexts:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _done(self, batch: _Batch, sketched: list[DigestedSketches]) -> Iterator[Done]:
-        for (item, text, _), made in zip(batch, sketched, strict=True):
+        for (item, text, *_, end), made in zip(batch, sketched, strict=True):
             try:
                 declared = declared_in_text(text)
             except ExtractionError as error:
@@ -107,4 +112,9 @@ class ShortTexts:
             document = Document(
                 "", title, "text", ENGINE, content=self._content, size=len(item.data), declared=declared
             )
-            yield Extracted(item.key, document, made)
+            yield Extracted(item.key, document, (*made[:-1], end))
+
+
+def _sketched(schemes: Sequence[Scheme], batch: _Batch) -> list[DigestedSketches]:
+    same = (text_digest(data).hex() for _, _, data, *_ in batch)
+    return sketched_texts(schemes, [own for *_, own, _ in batch], [(each, each, NOTHING_BESIDE) for each in same])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from indexer.core.text import digest_of_folded, folded_text, text_digest
 from indexer.extract.base import QUOTED
+from indexer.ingest.mail_frame import MailEnd, without_frame
 from indexer.model import SIMHASH_DOC, Document, Fingerprint, Sketch
 from indexer.model.joined import Joined, Texts, joined_texts
 from indexer.relations.beside import NOTHING_BESIDE, beside_digest
@@ -17,9 +18,9 @@ from indexer.text.digests import read_digest_of_folded
 if TYPE_CHECKING:
     from indexer.text.features import Recipe
 
-DigestedSketches = tuple[dict[str, Sketch], str, str, str]
+DigestedSketches = tuple[dict[str, Sketch], str, str, str, MailEnd | None]
 """The sketches of a text by their families, also by simhash-doc, and the digests of the text, of all that was read, and
-of what stands beside the text."""
+of what stands beside the text; of a mail also its end."""
 
 _SIMHASH = SimhashDoc()
 NOTHING = text_digest("").hex()
@@ -53,18 +54,20 @@ def sketched_texts(
         sketches = {family: one or Sketch.without_features(name) for (family, name), one in zip(ids, row, strict=True)}
         if not sketches[SIMHASH_DOC].payload:
             sketches |= sketches_without_words(schemes, *each[:2])
-        made.append((sketches, *each))
+        made.append((sketches, *each, None))
     return made
 
 
-def sketch_document(schemes: Sequence[Scheme], document: Document) -> DigestedSketches:
+def sketch_document(schemes: Sequence[Scheme], document: Document, frame: bytes | None = None) -> DigestedSketches:
+    """The sketches of a document; those of a mail are made without the frame of its collection."""
     digests = digests_of(document)
-    made = sketch_text([_SIMHASH, *schemes], document.text)
+    text, end = (document.text, None) if frame is None else without_frame(document.text, frame)
+    made = sketch_text([_SIMHASH, *schemes], text)
     sketches = {
         scheme.family: sketch or Sketch.without_features(scheme.id)
         for scheme, sketch in zip((_SIMHASH, *schemes), made, strict=True)
     }
-    return sketches if made[0] else sketches | sketches_without_words(schemes, *digests[:2]), *digests
+    return sketches if made[0] else sketches | sketches_without_words(schemes, *digests[:2]), *digests, end
 
 
 def sketches_without_words(schemes: Sequence[Scheme], same: str, read: str) -> dict[str, Sketch]:

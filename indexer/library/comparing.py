@@ -73,7 +73,10 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
 def _question(name: str, extraction: Extraction, store: Store | None) -> Question:
     if store is not None and asking.is_id(name):
         return asking.from_store(store, name)
-    return asking.from_file(name, extraction, store)
+    from indexer.matching.question import with_frame
+
+    question = asking.from_file(name, extraction, store)
+    return next(with_frame(store, [question])) if store else question
 
 
 def diff(

@@ -17,7 +17,7 @@ from indexer.ingest.sketching import read_digest_of
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.excerpts import Excerpts
 from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit, scan
-from indexer.matching.question import Question, stored_as_each
+from indexer.matching.question import Question, stored_as_each, with_frame
 from indexer.matching.relating import QuestionRelations, Relating
 from indexer.matching.rule import MatchRule
 from indexer.model import Document, Ref, with_declared
@@ -78,6 +78,7 @@ def lookup_each(  # noqa: PLR0913 - they are options of the command
     require_limit(limit)
     rule.require_served(store)
     plans(rule)
+    questions = with_frame(store, questions)
     for group in together(questions, lambda each: 0 if isinstance(each, Unanswered) else len(each.text or "")):
         askings = deque(_asking(store, rule, each, at_least) for each in group)
         served = [each.probes for each in askings if isinstance(each, Asking) and each.probes]

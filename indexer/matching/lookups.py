@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, reader_of
-from indexer.matching.question import Question, are_identical
+from indexer.matching.question import Question, are_identical, with_frame
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
@@ -132,6 +132,7 @@ def lookup(
     threshold, or the question lacks data for the rule.
     """
     require_limit(limit)
+    [question] = with_frame(store, [question])
     asking = Asking(store, rule, question, exclude, at_least)
     if asking.scans:
         scan(store, rule, [asking], limit, include_short=include_short)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from indexer.core.text import text_digest
 from indexer.errors import UsageError
+from indexer.ingest.mail_frame import frame_of, without_frame
 from indexer.ingest.naming import possible_ids
 from indexer.ingest.sketching import NOTHING, sketches_without_words
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.model.mails import is_mail
 from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc, sketched
@@ -29,7 +31,7 @@ class Question:
     `record` is set for a stored one, `text` for one with its text, `fingerprint` for neither. `ref` is the identity
     left out of answers; `pages` are the first characters of a PDF's pages in the text. `source` and `metadata`, of an
     unstored one, are as in a record; `read` is its `read_digest`, empty for a text. `left_out` are
-    the parts left out of the text, None for a text that was given alone.
+    the parts left out of the text, None for a text that was given alone. Sketches don't rest on lines of the `frame`.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Question:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     read: str = ""
     left_out: tuple[tuple[str, str], ...] | None = None
+    frame: bytes = b""
     _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sketch(self, scheme: Scheme) -> Sketch | None:
@@ -58,7 +61,7 @@ class Question:
     def _sketch(self, scheme: Scheme) -> Sketch | None:
         if self.text is not None:
             if scheme.family == SIMHASH_DOC or self.simhash:
-                return scheme.sketch(self.text)
+                return scheme.sketch(without_frame(self.readable, self.frame)[0] if self.frame else self.text)
             same, read = self.digests
             return sketches_without_words([scheme], same, read or same)[scheme.family]
         if self.record is not None:
@@ -107,6 +110,20 @@ class Question:
     def is_short(self, least: int) -> bool:
         fingerprint = self.simhash
         return fingerprint is not None and 0 < fingerprint.tokens < least
+
+
+AnyQuestion = TypeVar("AnyQuestion")
+
+
+def with_frame(store: Store, questions: Iterable[AnyQuestion]) -> Iterator[AnyQuestion]:
+    """The questions; those about mails, or texts that may be mails, with the frame of a store."""
+    frame: bytes | None = None
+    for each in questions:
+        if isinstance(each, Question) and each.text is not None and (not each.source or is_mail(each.source)):
+            frame = frame_of(store) if frame is None else frame
+            yield replace(each, frame=frame)
+        else:
+            yield each
 
 
 def stored_as(store: Store, file: str, folder: str) -> Ref | None:

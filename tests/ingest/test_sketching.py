@@ -25,9 +25,9 @@ def document(text: str) -> Document:
 )
 def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...]) -> None:
     schemes = [registry.scheme(each) for each in specifications]
-    sketches, digest, read, beside = sketch_document(schemes, document(TEXT))
+    sketches, digest, read, beside, end = sketch_document(schemes, document(TEXT))
     assert fingerprint_of(sketches) == simhash.fingerprint(TEXT)
-    assert (digest, read, beside) == (text_digest(TEXT).hex(), read_digest(TEXT), NOTHING_BESIDE)
+    assert (digest, read, beside, end) == (text_digest(TEXT).hex(), read_digest(TEXT), NOTHING_BESIDE, None)
     assert sketches == {each.family: each.sketch(TEXT) for each in (simhash.SimhashDoc(), *schemes)}
 
 
@@ -38,7 +38,7 @@ SCHEMES = [registry.scheme(each) for each in ("minhash", "simhash:numbers=keep",
 def test_what_has_no_words_is_near_its_equal_alone(text: str) -> None:
     sketches, *digests = sketch_document(SCHEMES, document(text))
     assert fingerprint_of(sketches) is None
-    assert digests == [text_digest(text).hex(), read_digest(text), NOTHING_BESIDE]
+    assert digests == [text_digest(text).hex(), read_digest(text), NOTHING_BESIDE, None]
     assert sketches == sketched_texts(SCHEMES, [text.encode()])[0][0]
     others, *_ = sketch_document(SCHEMES, document(f"{text} 2"))
     asked = Question("asked", text=text)
