@@ -29,7 +29,7 @@ def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
     hashes = as_hashes(values, "values")
     query = int(as_hashes([query], "query")[0])
     distances = np.empty(hashes.size, dtype=np.uint8)
-    lib.nd_hamming_one(query, pointer("uint64_t[]", hashes), hashes.size, pointer("uint8_t[]", distances))
+    lib.nd_hamming_one(query, pointer(hashes), hashes.size, pointer(distances))
     return distances
 
 
@@ -37,17 +37,14 @@ def hamming_matrix(left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
     """The Hamming distances of each of `left` to each of `right`: shapes (n,) and (m,) to uint8 of shape (n, m)."""
     rows, columns = as_hashes(left, "left"), as_hashes(right, "right")
     distances = np.empty((rows.size, columns.size), dtype=np.uint8)
-    lib.nd_hamming_many(
-        pointer("uint64_t[]", rows), rows.size, pointer("uint64_t[]", columns), columns.size,
-        pointer("uint8_t[]", distances),
-    )  # fmt: skip
+    lib.nd_hamming_many(pointer(rows), rows.size, pointer(columns), columns.size, pointer(distances))
     return distances
 
 
 def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
     """The masks of the tables for the cheapest all-pairs search among distinct hashes; a single 0 means no tables."""
     masks = np.zeros(lib.ND_MAX_TABLES, dtype=np.uint64)
-    count = lib.nd_pairs_plan(pointer("uint64_t[]", distinct), distinct.size, distance, pointer("uint64_t[]", masks))
+    count = lib.nd_pairs_plan(pointer(distinct), distinct.size, distance, pointer(masks))
     return masks[:count]
 
 
@@ -58,17 +55,14 @@ def pairs_bucket_mask(mask: int, count: int) -> int:
 
 def pairs_count(values: NDArray[np.uint64], bucket_mask: int, counts: NDArray[np.uint64]) -> None:
     """Add to `counts`, shape (buckets,), how many values each bucket gets."""
-    lib.nd_pairs_count(pointer("uint64_t[]", values), values.size, bucket_mask, pointer("uint64_t[]", counts))
+    lib.nd_pairs_count(pointer(values), values.size, bucket_mask, pointer(counts))
 
 
 def pairs_scatter(
     values: NDArray[np.uint64], bucket_mask: int, cursors: NDArray[np.uint64], out: NDArray[np.uint64]
 ) -> None:
     """Put each value into `out` at its bucket's cursor and move the cursor on. `pairs_count` makes the cursors."""
-    lib.nd_pairs_scatter(
-        pointer("uint64_t[]", values), values.size, bucket_mask,
-        pointer("uint64_t[]", cursors), pointer("uint64_t[]", out),
-    )  # fmt: skip
+    lib.nd_pairs_scatter(pointer(values), values.size, bucket_mask, pointer(cursors), pointer(out))
 
 
 @ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
@@ -92,23 +86,14 @@ class Buckets:
 def pairs_scan(buckets: Buckets, distance: int, block: int, part: tuple[int, int], sink: PairSink) -> None:
     """Give the pairs of buckets `first` to `last` to the sink, in blocks. Raises MemoryError."""
     handle = ffi.new_handle(sink)
-    check(
-        lib.nd_pairs_scan(
-            pointer("uint64_t[]", buckets.values), pointer("uint64_t[]", buckets.offsets), *part,
-            buckets.bucket_mask, pointer("uint64_t[]", buckets.masks), buckets.table, distance, block,
-            lib.nd_python_sink, handle,
-        )
-    )  # fmt: skip
+    table = pointer(buckets.values), pointer(buckets.offsets), *part, buckets.bucket_mask, pointer(buckets.masks)
+    check(lib.nd_pairs_scan(*table, buckets.table, distance, block, lib.nd_python_sink, handle))
 
 
 def pairs_brute(values: NDArray[np.uint64], distance: int, block: int, rows: tuple[int, int], sink: PairSink) -> None:
     """Compare each value of a range of rows with every later one, without tables. Raises MemoryError."""
     handle = ffi.new_handle(sink)
-    check(
-        lib.nd_pairs_brute(
-            pointer("uint64_t[]", values), values.size, *rows, distance, block, lib.nd_python_sink, handle
-        )
-    )
+    check(lib.nd_pairs_brute(pointer(values), values.size, *rows, distance, block, lib.nd_python_sink, handle))
 
 
 def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -117,15 +102,10 @@ def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple
     Raises MemoryError.
     """
     room = wanted.size + 1024
-    hits = ffi.new("size_t *")
+    given, hits = (pointer(values), values.size, pointer(wanted), wanted.size), ffi.new("size_t *")
     while True:
         places, positions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-        check(
-            lib.nd_find_values(
-                pointer("uint64_t[]", values), values.size, pointer("uint64_t[]", wanted), wanted.size,
-                pointer("int64_t[]", places), pointer("int64_t[]", positions), room, hits,
-            )
-        )  # fmt: skip
+        check(lib.nd_find_values(*given, pointer(places), pointer(positions), room, hits))
         if hits[0] <= room:
             return places[: hits[0]], positions[: hits[0]]
         room = hits[0]
@@ -144,7 +124,7 @@ class IndexTable:
 def index_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
     """The masks of the distance + 1 tables of a lookup index."""
     masks = np.zeros(MAX_DISTANCE + 1, dtype=np.uint64)
-    count = lib.nd_index_plan(pointer("uint64_t[]", distinct), distinct.size, distance, pointer("uint64_t[]", masks))
+    count = lib.nd_index_plan(pointer(distinct), distinct.size, distance, pointer(masks))
     return masks[:count]
 
 
@@ -155,18 +135,15 @@ def index_search(
     array = ffi.new("nd_table[]", len(tables))
     kept = []
     for at, table in enumerate(tables):
-        offsets, values = pointer("uint64_t[]", table.offsets), pointer("uint64_t[]", table.values)
+        offsets, values = pointer(table.offsets), pointer(table.values)
         kept += [offsets, values]
         array[at] = (table.mask, table.first_bucket, table.offsets.size - 1, offsets, values)
     progress = ffi.new("size_t[2]")
-    room = 1 << 16
+    asked, room = (pointer(queries), queries.size, distance, progress), 1 << 16
     while progress[0] < queries.size:
         before = progress[0]
         numbers, values_found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
-        lib.nd_index_search(
-            array, len(tables), pointer("uint64_t[]", queries), queries.size, distance, progress,
-            pointer("uint64_t[]", numbers), pointer("uint64_t[]", values_found), room, progress + 1,
-        )  # fmt: skip
+        lib.nd_index_search(array, len(tables), *asked, pointer(numbers), pointer(values_found), room, progress + 1)
         if progress[1]:
             yield numbers[: progress[1]], values_found[: progress[1]]
         if progress[0] == before:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.hamming import IndexTable, hamming_distances, index_plan, index_search, pairs_count, pairs_scatter
+from indexer.core.hamming import (
+    MAX_DISTANCE,
+    IndexTable,
+    hamming_distances,
+    index_plan,
+    index_search,
+    pairs_count,
+    pairs_scatter,
+)
 from indexer.core.pairs import require_distance
 from indexer.core.sketches import sorted_distinct
 from indexer.errors import StoreError, UsageError
@@ -21,8 +26,8 @@ from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]
 
-MAGIC = b"neardup-hamming-index 1\n"
-ALIGNMENT = 64
+MAGIC = b"neardup-hamming-index 2\n"
+"""The beginning of a file: 24 bytes, so that the numbers of 8 bytes behind it stay aligned."""
 
 
 class HammingHits(NamedTuple):
@@ -34,16 +39,6 @@ class HammingHits(NamedTuple):
     query: npt.NDArray[np.int64]
     position: npt.NDArray[np.int64]
     distance: npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """One table: the values of buckets `first` on, bucket by bucket."""
-
-    mask: int
-    first: int
-    offsets: Hashes
-    values: Hashes
 
 
 class HammingIndex:
@@ -93,7 +88,7 @@ class HammingIndex:
     @property
     def nbytes(self) -> int:
         """The size of the index in bytes, in memory or mapped."""
-        return sum(array.nbytes for array in self._arrays().values())
+        return sum(array.nbytes for array in self._arrays())
 
     def __len__(self) -> int:
         return self._size
@@ -106,7 +101,7 @@ class HammingIndex:
         asked = as_hashes(queries, "queries")
         reach = self._distance if distance is None else distance
         if reach <= self._distance and reach >= 0:
-            parts = [self._expand(q, values, asked) for q, values in index_search(self._c_tables(), asked, reach)]
+            parts = [self._expand(q, values, asked) for q, values in index_search(self._tables, asked, reach)]
         elif self._shard[1] > 1:
             raise UsageError(f"distance {reach}: a shard is searched up to its tables' {self._distance} bits only")
         elif not 0 <= reach <= 64:
@@ -152,97 +147,61 @@ class HammingIndex:
         distances = np.bitwise_count(asked[numbers] ^ values).astype(np.uint8)
         return HammingHits(np.repeat(numbers, counts), self._positions[source], np.repeat(distances, counts))
 
-    def _c_tables(self) -> Sequence[IndexTable]:
-        return [IndexTable(table.mask, table.first, table.offsets, table.values) for table in self._tables]
-
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "distinct": self._distinct, "starts": self._starts, "positions": self._positions,
-        }  # fmt: skip
-        for number, table in enumerate(self._tables):
-            arrays |= {f"offsets{number}": table.offsets, f"values{number}": table.values}
-        return arrays
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        tables = (array for table in self._tables for array in (table.offsets, table.values))
+        return [self._distinct, self._starts, self._positions, *tables]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file for `open`: a new file first, then renamed. Raises StoreError."""
-        target = Path(path)
-        arrays = self._arrays()
-        described: dict[str, dict[str, Any]] = {}
-        at = 0
-        for name, array in arrays.items():
-            at += -at % ALIGNMENT
-            described[name] = {"at": at, "count": int(array.size), "dtype": array.dtype.newbyteorder("<").str}
-            at += array.nbytes
-        header = {
-            "size": self._size, "distance": self._distance, "shard": self._shard,
-            "tables": [[f"{table.mask:016x}", table.first] for table in self._tables], "arrays": described,
-        }  # fmt: skip
-        text = json.dumps(header).encode()
-        text += b" " * (-(len(MAGIC) + 8 + len(text)) % ALIGNMENT)
+        tables = (number for table in self._tables for number in (table.mask, table.first_bucket))
+        sizes = (array.size for array in self._arrays())
+        header = np.array([self._distance, self._size, *self._shard, *tables, *sizes], dtype=np.uint64)
         try:
-            with own_files.written_whole(target) as file:
-                file.write(MAGIC + len(text).to_bytes(8, "little") + text)
-                start = file.tell()
-                for name, array in arrays.items():
-                    file.seek(start + described[name]["at"])
-                    file.write(np.ascontiguousarray(array, dtype=described[name]["dtype"]).data)
-                file.truncate(start + at)
+            with own_files.written_whole(path) as file:
+                file.write(MAGIC)
+                for array in (header, *self._arrays()):
+                    file.write(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data)
         except OSError as error:
-            raise StoreError(f"{target}: the index can't be written: {error.strerror}") from error
+            raise StoreError(f"{path}: the index can't be written: {error.strerror}") from error
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> HammingIndex:
         """Memory-map an index written by `save`; data is read when needed. Raises StoreError."""
-        source = Path(path)
         try:
-            with open(source, "rb", opener=own_files.reader) as file:
-                magic = file.read(len(MAGIC))
-                length = int.from_bytes(file.read(8), "little")
-                end = os.fstat(file.fileno()).st_size
-                text = file.read(length) if magic == MAGIC and length < end else b""
+            with open(path, "rb", opener=own_files.reader) as file:
+                if file.read(len(MAGIC)) != MAGIC:
+                    raise ValueError("no index")
+                return cls._mapped(np.memmap(file, dtype="<u8", mode="r", offset=len(MAGIC)))
         except OSError as error:
-            raise StoreError(f"{source}: the index can't be read: {error.strerror}") from error
-        try:
-            return cls._mapped(source, json.loads(text), len(MAGIC) + 8 + length)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise StoreError(f"{source}: is damaged, or no index of this version; save it again") from error
+            raise StoreError(f"{path}: the index can't be read: {error.strerror}") from error
+        except (ValueError, IndexError) as error:
+            raise StoreError(f"{path}: is damaged, or no index of this version; save it again") from error
 
     @classmethod
-    def _mapped(cls, path: Path, header: dict[str, Any], start: int) -> HammingIndex:
-        def array(name: str, dtype: str) -> npt.NDArray[Any]:
-            entry = header["arrays"][name]
-            if entry["dtype"] != dtype:
-                raise ValueError(name)
-            if entry["count"] == 0:
-                return np.empty(0, dtype=dtype)
-            return np.memmap(path, dtype=dtype, mode="r", offset=start + entry["at"], shape=(entry["count"],))
-
+    def _mapped(cls, numbers: npt.NDArray[Any]) -> HammingIndex:
         index = cls.__new__(cls)
-        index._distance, index._size = int(header["distance"]), int(header["size"])
-        require_distance(index._distance)
-        index._shard = (int(header["shard"][0]), int(header["shard"][1]))
-        index._distinct, index._starts = array("distinct", "<u8"), array("starts", "<i8")
-        index._positions = array("positions", "<i8")
-        index._tables = [
-            _Table(int(mask, 16), int(first), array(f"offsets{n}", "<u8"), array(f"values{n}", "<u8"))
-            for n, (mask, first) in enumerate(header["tables"])
-        ]
+        index._distance, index._size, part, parts = numbers[:4].tolist()
+        if index._distance > MAX_DISTANCE:
+            raise ValueError("distance")
+        index._shard, count = (part, parts), index._distance + 1
+        header = 4 + 2 * count
+        sizes, arrays = numbers[header : header + 3 + 2 * count].tolist(), numbers[header + 3 + 2 * count :]
+        if sum(sizes) != arrays.size:
+            raise ValueError("sizes")
+        index._distinct, starts, positions, *tables = np.split(arrays, np.cumsum(sizes[:-1]))
+        index._starts, index._positions = starts.view(np.int64), positions.view(np.int64)
+        buckets = numbers[4:header].reshape(count, 2).tolist()
+        index._tables = [IndexTable(*each, *tables[2 * n : 2 * n + 2]) for n, each in enumerate(buckets)]
         # The C core follows the offsets without looking: a damaged file must not lead it astray.
-        for table in index._tables:
-            offsets = table.offsets
-            if (
-                offsets.size < 1
-                or offsets[0] != 0
-                or offsets[-1] != table.values.size
-                or (offsets[1:] < offsets[:-1]).any()
-            ):
+        for offsets, values in zip(tables[::2], tables[1::2], strict=True):
+            if offsets.size < 1 or offsets[0] != 0 or offsets[-1] != values.size or (offsets[1:] < offsets[:-1]).any():
                 raise ValueError("offsets")
-        if len(index._tables) != index._distance + 1 or index._starts.size != index._distinct.size + 1:
-            raise ValueError("tables")
+        if index._starts.size != index._distinct.size + 1:
+            raise ValueError("starts")
         return index
 
 
-def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:
+def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> IndexTable:
     buckets = 1 << mask.bit_count()
     counts = np.zeros(buckets, dtype=np.uint64)
     pairs_count(distinct, mask, counts)
@@ -253,7 +212,7 @@ def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:
     start, stop = int(offsets[first]), int(offsets[end])
     if parts > 1:
         values = values[start:stop].copy()
-    return _Table(mask, first, offsets[first : end + 1] - np.uint64(start), values)
+    return IndexTable(mask, first, offsets[first : end + 1] - np.uint64(start), values)
 
 
 def _sorted(unsorted: Sequence[HammingHits]) -> HammingHits:

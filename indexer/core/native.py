@@ -13,6 +13,11 @@ from indexer.errors import UsageError
 # Numbers that are copied in less time than a destructor takes.
 _FEW = 4096
 
+_KINDS = {
+    np.dtype(kind).str: f"{name}[]"
+    for kind, name in (("u8", "uint64_t"), ("i8", "int64_t"), ("u4", "uint32_t"), ("u1", "uint8_t"), ("f8", "double"))
+}
+
 Scalar = TypeVar("Scalar", np.uint64, np.uintp, np.uint32, np.uint8)
 
 
@@ -40,8 +45,9 @@ def adopted(values: Any, count: int, kind: type[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def pointer(kind: str, array: NDArray[Any]) -> Any:
-    return ffi.from_buffer(kind, array) if array.size else ffi.NULL
+def pointer(array: NDArray[Any], kind: str = "") -> Any:
+    """The numbers of an array for a function of the core, by default as the type of C that the array has."""
+    return ffi.from_buffer(kind or _KINDS[array.dtype.str], array) if array.size else ffi.NULL
 
 
 def simd_level() -> int:

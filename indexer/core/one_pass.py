@@ -110,12 +110,8 @@ def features_of_texts(texts: Texts, forms: Forms = Forms()) -> TextFeatures:  # 
     packed = np.zeros((count, minhash.values * minhash.bits // 8 if minhash else 0), dtype=np.uint8)
     keys = np.zeros((count, minhash.bands if minhash else 0), dtype=np.uint64)
     kept = ffi.new("nd_hashes *")
-    check(
-        lib.nd_sketch_texts(
-            ffi.from_buffer(data), pointer("size_t[]", ends), count, *asked, pointer("nd_text_features[]", found),
-            pointer("uint8_t[]", packed), pointer("uint64_t[]", keys), kept,
-        )
-    )  # fmt: skip
+    given = ffi.from_buffer(data), pointer(ends, "size_t[]"), count, *asked
+    check(lib.nd_sketch_texts(*given, pointer(found, "nd_text_features[]"), pointer(packed), pointer(keys), kept))
     offsets = np.zeros(count + 1, dtype=np.int64)
     if passages:
         np.cumsum(found[:, 3], out=offsets[1:], dtype=np.int64)

@@ -5,7 +5,6 @@ Every call releases the GIL while the C code runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,12 +64,7 @@ def simhash(features: ArrayLike, weights: ArrayLike | None = None) -> int | None
             raise UsageError("a weight passes the range of a signed 64-bit integer")
         counts = np.ascontiguousarray(counts, dtype=np.int64)
     out = ffi.new("uint64_t *")
-    status = lib.nd_simhash(
-        pointer("uint64_t[]", hashes),
-        ffi.NULL if counts is None else pointer("int64_t[]", counts),
-        hashes.size,
-        out,
-    )
+    status = lib.nd_simhash(pointer(hashes), ffi.NULL if counts is None else pointer(counts), hashes.size, out)
     if status == lib.ND_EMPTY:
         return None
     check(status)
@@ -81,7 +75,7 @@ def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
     """The 16 packed keys, table << 28 | key, of each hash: shape (n,) to uint32 of shape (n, 16)."""
     hashes = as_hashes(values, "values")
     keys = np.empty((hashes.size, KEY_TABLES), dtype=np.uint32)
-    lib.nd_keys(pointer("uint64_t[]", hashes), hashes.size, pointer("uint32_t[]", keys))
+    lib.nd_keys(pointer(hashes), hashes.size, pointer(keys))
     return keys
 
 
@@ -94,7 +88,7 @@ def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
     """
     hashes = as_hashes(features, "features")
     signature = np.empty(values, dtype=np.uint32)
-    status = lib.nd_minhash(pointer("uint64_t[]", hashes), hashes.size, values, pointer("uint32_t[]", signature))
+    status = lib.nd_minhash(pointer(hashes), hashes.size, values, pointer(signature))
     return None if status == lib.ND_EMPTY else signature
 
 
@@ -110,9 +104,7 @@ def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDAr
         raise UsageError(f"rounds must be an even number from 0 to 4094, not {rounds}")
     hashes = as_hashes(features, "features")
     signature = np.empty(values, dtype=np.uint32)
-    status = lib.nd_fast_minhash(
-        pointer("uint64_t[]", hashes), hashes.size, values, rounds, pointer("uint32_t[]", signature)
-    )
+    status = lib.nd_fast_minhash(pointer(hashes), hashes.size, values, rounds, pointer(signature))
     return None if status == lib.ND_EMPTY else signature
 
 
@@ -136,10 +128,7 @@ def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> ND
     if not np.all(np.isfinite(numbers) & (numbers >= np.finfo(np.float64).tiny)):
         raise UsageError("weights must be finite and above 0")
     signature = np.empty(values, dtype=np.uint32)
-    status = lib.nd_weighted_minhash(
-        pointer("uint64_t[]", hashes), pointer("double[]", numbers), hashes.size, values,
-        pointer("uint32_t[]", signature),
-    )  # fmt: skip
+    status = lib.nd_weighted_minhash(pointer(hashes), pointer(numbers), hashes.size, values, pointer(signature))
     return None if status == lib.ND_EMPTY else signature
 
 
@@ -151,9 +140,7 @@ def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | N
     """
     hashes = as_hashes(features, "features")
     projection = np.empty(words, dtype=np.uint64)
-    status = lib.nd_random_projection(
-        pointer("uint64_t[]", hashes), hashes.size, words, pointer("uint64_t[]", projection)
-    )
+    status = lib.nd_random_projection(pointer(hashes), hashes.size, words, pointer(projection))
     return None if status == lib.ND_EMPTY else projection
 
 
@@ -164,7 +151,7 @@ def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
     """
     kept = np.array(as_hashes(numbers, "numbers"))
     count = ffi.new("size_t *", kept.size)
-    check(lib.nd_distinct(pointer("uint64_t[]", kept), count))
+    check(lib.nd_distinct(pointer(kept), count))
     return kept[: count[0]]
 
 
@@ -196,7 +183,7 @@ def winnowed(hashes: ArrayLike, window: int) -> NDArray[np.uint64]:
         raise UsageError(f"a window has at least 1 hash, not {window}")
     kept = as_hashes(hashes, "hashes").copy()
     count = ffi.new("size_t *", kept.size)
-    check(lib.nd_winnow(pointer("uint64_t[]", kept), count, window))
+    check(lib.nd_winnow(pointer(kept), count, window))
     return kept[: count[0]]
 
 
@@ -209,7 +196,7 @@ def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
         raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
     numbers = np.ascontiguousarray(signature, dtype=np.uint32)
     packed = np.empty((numbers.size * bits + 7) // 8, dtype=np.uint8)
-    lib.nd_pack(pointer("uint32_t[]", numbers), numbers.size, bits, pointer("uint8_t[]", packed))
+    lib.nd_pack(pointer(numbers), numbers.size, bits, pointer(packed))
     return packed.tobytes()
 
 
@@ -223,7 +210,7 @@ def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[n
         raise UsageError(f"{bands} bands of {rows} rows do not fit into {signature.size} values")
     keys = np.empty(bands, dtype=np.uint64)
     numbers = np.ascontiguousarray(signature, dtype=np.uint32)
-    lib.nd_band_keys(pointer("uint32_t[]", numbers), bands, rows, pointer("uint64_t[]", keys))
+    lib.nd_band_keys(pointer(numbers), bands, rows, pointer(keys))
     return keys
 
 
@@ -236,13 +223,10 @@ def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray
     parts = _parts(packed, bits)
     if packed.shape[1] != len(one):
         raise UsageError(f"packed values have {packed.shape[1]} bytes each, the one to compare {len(one)}")
-    differing = np.empty(packed.shape[0], dtype=np.int32)
+    differing = np.empty(packed.shape[0], dtype=np.uint32)
     rows = np.ascontiguousarray(packed)
-    lib.nd_differing(
-        ffi.from_buffer(one), pointer("uint8_t[]", rows), rows.shape[0], len(one), bits,
-        pointer("uint32_t[]", differing.view(np.uint32)),
-    )  # fmt: skip
-    return np.subtract(parts, differing, out=differing)
+    lib.nd_differing(ffi.from_buffer(one), pointer(rows), rows.shape[0], len(one), bits, pointer(differing))
+    return np.subtract(np.uint32(parts), differing, out=differing).view(np.int32)
 
 
 def equal_parts_of_pairs(
@@ -253,18 +237,12 @@ def equal_parts_of_pairs(
     Raises UsageError also for numbers beyond the rows, and for different shapes of left and right.
     """
     parts = _parts(packed, bits)
-    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
-    if lefts.shape != rights.shape:
-        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
-    if lefts.size and max(int(lefts.max()), int(rights.max())) >= packed.shape[0]:
-        raise UsageError(f"left and right must be numbers of the {packed.shape[0]} rows")
-    differing = np.empty(lefts.size, dtype=np.int32)
+    lefts, rights = _pairs_of_rows(left, right, packed.shape[0])
+    differing = np.empty(lefts.size, dtype=np.uint32)
     rows = np.ascontiguousarray(packed)
-    lib.nd_differing_pairs(
-        pointer("uint8_t[]", rows), rows.shape[1], bits, pointer("uint64_t[]", lefts),
-        pointer("uint64_t[]", rights), lefts.size, pointer("uint32_t[]", differing.view(np.uint32)),
-    )  # fmt: skip
-    return np.subtract(parts, differing, out=differing)
+    pairs = pointer(lefts), pointer(rights), lefts.size
+    lib.nd_differing_pairs(pointer(rows), rows.shape[1], bits, *pairs, pointer(differing))
+    return np.subtract(np.uint32(parts), differing, out=differing).view(np.int32)
 
 
 def _parts(packed: NDArray[np.uint8], bits: int) -> int:
@@ -273,24 +251,6 @@ def _parts(packed: NDArray[np.uint8], bits: int) -> int:
     if packed.dtype != np.uint8 or packed.ndim != 2:
         raise UsageError(f"packed values must be a two-dimensional array of uint8, not {packed.ndim}-d {packed.dtype}")
     return -(-8 * int(packed.shape[1]) // bits)
-
-
-def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
-    """The number of differing packed groups of `bits` bits (1, 2, 4, 8 or 16) between `one` and each other string.
-
-    All strings have the same length. Returns uint32 of shape (len(others),). Raises UsageError for other lengths or
-    bits.
-    """
-    if bits not in (1, 2, 4, 8, 16):
-        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
-    if any(len(other) != len(one) for other in others):
-        raise UsageError(f"packed values must all have {len(one)} bytes")
-    differing = np.empty(len(others), dtype=np.uint32)
-    lib.nd_differing(
-        ffi.from_buffer(one), ffi.from_buffer(b"".join(others)), len(others), len(one), bits,
-        pointer("uint32_t[]", differing),
-    )  # fmt: skip
-    return differing
 
 
 def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
@@ -302,12 +262,9 @@ def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, r
     numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
     _require_rising(numbers, ends, "values")
     lefts, rights = _pairs_of_rows(left, right, ends.size - 1)
-    sizes = np.empty(lefts.size, dtype=np.int64)
-    lib.nd_intersections(
-        pointer("uint64_t[]", numbers), pointer("uint64_t[]", ends), pointer("uint64_t[]", lefts),
-        pointer("uint64_t[]", rights), lefts.size, pointer("uint64_t[]", sizes),
-    )  # fmt: skip
-    return sizes
+    sizes = np.empty(lefts.size, dtype=np.uint64)
+    lib.nd_intersections(pointer(numbers), pointer(ends), pointer(lefts), pointer(rights), lefts.size, pointer(sizes))
+    return sizes.view(np.int64)
 
 
 class RunMeetings:
@@ -334,13 +291,10 @@ class RunMeetings:
         lefts, rights = _pairs_of_rows(left, right, self._offsets.size - 1)
         if agreeing < 1:
             raise UsageError(f"agreeing={agreeing}: must be at least 1")
-        firsts = np.empty(lefts.size, dtype=np.int64)
-        lib.nd_meetings(
-            pointer("uint64_t[]", self._codes), pointer("uint64_t[]", self._offsets),
-            pointer("uint64_t[]", self._tables), pointer("uint64_t[]", lefts), pointer("uint64_t[]", rights),
-            lefts.size, agreeing, pointer("uint64_t[]", firsts),
-        )  # fmt: skip
-        return firsts
+        firsts = np.empty(lefts.size, dtype=np.uint64)
+        held = pointer(self._codes), pointer(self._offsets), pointer(self._tables)
+        lib.nd_meetings(*held, pointer(lefts), pointer(rights), lefts.size, agreeing, pointer(firsts))
+        return firsts.view(np.int64)
 
 
 def _require_rising(values: NDArray[np.uint64], ends: NDArray[np.uint64], name: str) -> None:
@@ -369,7 +323,5 @@ def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
     """The values of `neardup.model.own_cluster_id` for documents without index and routing: S26 of shape (n,)."""
     data, ends = joined_texts(ids)
     made = np.empty(ends.size, dtype=f"S{CLUSTER_ID_LENGTH}")
-    lib.nd_cluster_ids(
-        ffi.from_buffer(data), pointer("size_t[]", ends), ends.size, pointer("uint8_t[]", made.view(np.uint8))
-    )
+    lib.nd_cluster_ids(ffi.from_buffer(data), pointer(ends, "size_t[]"), ends.size, pointer(made.view(np.uint8)))
     return made

@@ -49,7 +49,7 @@ def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
         raise UsageError("starts and ends of tokens must be arrays of uintp of the same shape")
     if ends.size and (int(ends.max()) > len(tokens.text) or (starts > ends).any()):
         raise UsageError("tokens must lie within their text")
-    return ffi.from_buffer(tokens.text), pointer("size_t[]", starts), pointer("size_t[]", ends), starts.size
+    return ffi.from_buffer(tokens.text), pointer(starts, "size_t[]"), pointer(ends, "size_t[]"), starts.size
 
 
 def strip_digits(tokens: Tokens) -> Tokens:
@@ -107,7 +107,7 @@ def hash_tokens(tokens: Tokens) -> NDArray[np.uint64]:
     """lookup8 (initial value 0) of each token: uint64 of shape (n,). Raises UsageError for a token outside its text."""
     text, starts, ends, count = _spans(tokens)
     hashes = np.empty(count, dtype=np.uint64)
-    lib.nd_hash_spans(text, len(tokens.text), starts, ends, count, pointer("uint64_t[]", hashes))
+    lib.nd_hash_spans(text, len(tokens.text), starts, ends, count, pointer(hashes))
     return hashes
 
 
@@ -193,7 +193,7 @@ def signed_words_of(text: str | bytes, kinds: NDArray[np.uint32]) -> SignedWords
     """
     data = _short_enough(text)
     found = ffi.new("nd_signed_words *")
-    check(lib.nd_signed_words_of(ffi.from_buffer(data), len(data), pointer("uint32_t[]", kinds), found))
+    check(lib.nd_signed_words_of(ffi.from_buffer(data), len(data), pointer(kinds), found))
     count = found.count
     # Four arrays in one block, freed with them.
     block = adopted(found.values, count * _SIGNED_BYTES, np.uint8)
@@ -221,7 +221,7 @@ def common_runs(
     if size < 1 or max(left.size, right.size) >> 31:
         raise UsageError("a run has at least 1 hash, and a row fewer than 2**31")
     runs = ffi.new("nd_runs *")
-    given = pointer("uint64_t[]", left), left.size, pointer("uint64_t[]", right), right.size
+    given = pointer(left), left.size, pointer(right), right.size
     check(lib.nd_common_runs(*given, size, gap, least, runs))
     return adopted(ffi.cast("uint32_t *", runs.items), 4 * runs.count, np.uint32).reshape(-1, 4)
 
@@ -233,10 +233,7 @@ def align(left: NDArray[np.uint64], right: NDArray[np.uint64], limit: int) -> ND
     empty. None if more than `limit` numbers are left out. Raises MemoryError.
     """
     blocks, count = np.empty((limit + 1, 4), dtype=np.uint32), ffi.new("size_t *")
-    status = lib.nd_align(
-        pointer("uint64_t[]", left), left.size, pointer("uint64_t[]", right), right.size, limit,
-        pointer("uint32_t[]", blocks), count,
-    )  # fmt: skip
+    status = lib.nd_align(pointer(left), left.size, pointer(right), right.size, limit, pointer(blocks), count)
     if status == lib.ND_OVERFLOW:
         return None
     check(status)

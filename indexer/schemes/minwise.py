@@ -18,7 +18,6 @@ from indexer.core.sketches import (
     MAX_ROWS,
     MAX_VALUES,
     band_keys,
-    differing_values,
     distinct,
     equal_parts,
     equal_parts_of_pairs,
@@ -87,18 +86,15 @@ class MinwiseScheme(Scheme):
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         require_bytes(self, (payload, *others), self._size)
-        return estimates(payload, others, self.values, self.bits)
+        return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        return self._estimated(equal_parts_of_pairs(payloads.matrix(self._size), left, right, self.bits))
+        equal = equal_parts_of_pairs(payloads.matrix(self._size), left, right, self.bits)
+        return estimated(equal, self.values, self.bits)
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         require_bytes(self, (payload,), self._size)
-        return self._estimated(equal_parts(payload, payloads.matrix(self._size), self.bits))
-
-    def _estimated(self, equal: npt.NDArray[np.int32]) -> Similarities:
-        filling = 8 * self._size // self.bits - self.values
-        return estimated((equal - filling) / self.values, self.bits)
+        return estimated(equal_parts(payload, payloads.matrix(self._size), self.bits), self.values, self.bits)
 
     def plan(self, similarity: float) -> Plan:
         asked = checked_share(self.family, "similarity", similarity)
@@ -129,18 +125,14 @@ def packed_bits(signature: Signature, bits: int) -> bytes:
     return pack(signature * _SPREAD, bits)
 
 
-def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> npt.NDArray[np.float64]:
-    """The similarity of one packed signature to each of the others, unbiased before it is kept within 0 and 1.
+def estimated(equal: npt.NDArray[np.int32], values: int, bits: int) -> Similarities:
+    """The similarities of signatures with so many equal groups of bits, as `equal_parts` counts them.
 
     b bits of different values agree with the probability c = 2**-b, so the share of equal ones is s + (1 - s) * c, and
-    s is (share - c) / (1 - c) (Li and Koenig 2010, for sets small beside all possible features).
+    s is (share - c) / (1 - c) (Li and Koenig 2010, for sets small beside all possible features), kept within 0 and 1.
     """
-    return estimated((values - differing_values(one, others, bits).astype(np.int64)) / values, bits)
-
-
-def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
-    chance = 2.0**-bits
-    return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
+    chance, filling = 2.0**-bits, (values * bits + 7) // 8 * 8 // bits - values
+    return np.clip(((equal - filling) / values - chance) / (1 - chance), 0.0, 1.0)
 
 
 def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) -> float:

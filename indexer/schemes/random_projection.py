@@ -10,7 +10,7 @@ from math import acos, comb, isclose, pi
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.sketches import differing_values, equal_parts_of_pairs, random_projection
+from indexer.core.sketches import equal_parts_of_pairs, random_projection
 from indexer.core.text import token_hashes, without_marks
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
@@ -84,8 +84,7 @@ class RandomProjection(Scheme):
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         require_bytes(self, (payload, *others), self.bits // 8)
-        share: npt.NDArray[np.float64] = differing_values(payload, others, 1) / self.bits
-        return np.clip(np.cos(np.pi * share), 0.0, 1.0)
+        return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         equal = equal_parts_of_pairs(payloads.matrix(self.bits // 8), left, right)

@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core import sketches
-from indexer.core.sketches import differing_values, equal_parts, equal_parts_of_pairs, fast_minhash, minhash, pack
+from indexer.core.sketches import equal_parts, equal_parts_of_pairs, fast_minhash, minhash, pack
 from indexer.core.text import text_digest
+from indexer.model.ragged import Ragged
 from indexer.schemes import simhash
 from indexer.schemes.base import Scheme, sketch_texts
 from indexer.schemes.minhash import Minhash
-from indexer.schemes.minwise import estimates, packed_bits
+from indexer.schemes.minwise import estimated, packed_bits
 from indexer.schemes.passages import Passages
 from indexer.schemes.simhash import SimhashDoc
 from tests.benchmarks import sketches_sets
@@ -149,7 +150,8 @@ def _errors(ways: Sequence[Way]) -> dict[str, Any]:
             draw, errors = np.random.default_rng(size), []
             for _ in range(PAIRS if size < 5000 else PAIRS // 4):
                 one, other, exact = _pair(draw, size)
-                found = estimates(way.packed(one), [way.packed(other)], way.values, way.bits)
+                equal = equal_parts(way.packed(one), np.frombuffer(way.packed(other), dtype=np.uint8)[None], way.bits)
+                found = estimated(equal, way.values, way.bits)
                 errors.append(float(found[0]) - exact)
             if size == 1:
                 chance = float(np.mean(np.array(errors) >= 0.6))
@@ -252,8 +254,8 @@ def _million() -> dict[str, float]:
     left, right = draw.integers(0, MILLION, (2, MILLION))
     near = np.sort(right) // 1000 * 1000 + left % 1000
     works: Mapping[str, Callable[[Any], object]] = {
-        "128 x 8, a list of payloads": lambda _: differing_values(one, listed, 8),
-        "1,024 x 1, a list of payloads": lambda _: differing_values(one, listed, 1),
+        "128 x 8, a list of payloads": lambda _: equal_parts(one, Ragged.of_bytes(listed).matrix(128), 8),
+        "1,024 x 1, a list of payloads": lambda _: equal_parts(one, Ragged.of_bytes(listed).matrix(128)),
         "1,024 x 1, one array": lambda _: equal_parts(one, packed),
         "pairs anywhere in one array": lambda _: equal_parts_of_pairs(packed, left, right),
         "pairs near each other": lambda _: equal_parts_of_pairs(packed, np.sort(right), near),

@@ -123,15 +123,16 @@ def test_a_damaged_file_is_refused_and_never_followed(tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         with pytest.raises(StoreError, match="index"):
             HammingIndex.open(path)
-    at = whole.index(b"\n") + 1
-    size = int.from_bytes(whole[at : at + 8], "little")
-    for position in range(at + 8, at + 8 + size, 7):
+    # Behind the first line: four numbers, two for each of three tables, and the sizes of nine arrays.
+    begin = whole.index(b"\n") + 1
+    end = begin + 8 * (4 + 6 + 9)
+    for position in range(begin, end, 7):
         path.write_bytes(whole[:position] + b"9" + whole[position + 1 :])
         try:
             HammingIndex.open(path).search(random_hashes(50, 7))
         except StoreError:
             continue
-    path.write_bytes(whole[: at + 8 + size] + b"\xff" * (len(whole) - at - 8 - size))
+    path.write_bytes(whole[:end] + b"\xff" * (len(whole) - end))
     with pytest.raises(StoreError, match="damaged"):
         HammingIndex.open(path)
 

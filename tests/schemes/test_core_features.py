@@ -14,7 +14,7 @@ from indexer.core.native import set_simd_level, simd_level
 from indexer.core.sketches import (
     RunMeetings,
     band_keys,
-    differing_values,
+    equal_parts,
     intersection_sizes,
     logarithm,
     minhash,
@@ -176,28 +176,29 @@ def test_band_keys(signature: list[int], bands: int, rows: int) -> None:
 
 @given(st.data(), st.sampled_from([1, 2, 4, 8, 16]), st.integers(0, 45))
 @settings(max_examples=100)
-def test_differing_values(data: st.DataObject, bits: int, size: int) -> None:
+def test_equal_parts(data: st.DataObject, bits: int, size: int) -> None:
     strings = data.draw(st.lists(st.binary(min_size=size, max_size=size), min_size=1, max_size=5))
     values = size * 8 // bits
     padded = [one + bytes(size % 2 if bits == 16 else 0) for one in strings]
     split = [oracle_minwise.unpack(one, values + (bits == 16 and size % 2), bits) for one in padded]
-    expected = [sum(a != b for a, b in zip(split[0], other, strict=True)) for other in split]
-    assert differing_values(strings[0], strings, bits).tolist() == expected
+    expected = [sum(a == b for a, b in zip(split[0], other, strict=True)) for other in split]
+    packed = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), size)
+    assert equal_parts(strings[0], packed, bits).tolist() == expected
 
 
 @pytest.mark.parametrize("size", [1, 8, 84, 128, 129])
 def test_many_packed_values_are_compared_alike_by_all_instructions(level: int, size: int) -> None:
     draw = np.random.default_rng(size)
     packed = draw.integers(0, 4, (300, size), dtype=np.uint8)
-    found = differing_values(packed[0].tobytes(), [row.tobytes() for row in packed], 8)
-    assert found.tolist() == (packed != packed[0]).sum(axis=1).tolist()
+    assert equal_parts(packed[0].tobytes(), packed, 8).tolist() == (packed == packed[0]).sum(axis=1).tolist()
 
 
-def test_differing_values_of_other_lengths_or_bits_are_refused() -> None:
+def test_values_of_other_lengths_or_bits_are_refused() -> None:
+    packed = np.zeros((2, 2), dtype=np.uint8)
     with pytest.raises(UsageError, match="bytes"):
-        differing_values(b"ab", [b"ab", b"a"], 8)
+        equal_parts(b"a", packed, 8)
     with pytest.raises(UsageError, match="bits"):
-        differing_values(b"ab", [b"ab"], 3)
+        equal_parts(b"ab", packed, 3)
 
 
 sets = st.lists(st.sets(st.integers(0, 60) | unsigned, max_size=50), min_size=1, max_size=6)
