@@ -23,6 +23,11 @@ def schema_of(columns: str) -> Any:
     return arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in map(str.split, columns.split(", "))])
 
 
+def one_array(column: Any) -> Any:
+    """A column as one array, whether it comes in chunks or not."""
+    return column.combine_chunks() if isinstance(column, arrow.ChunkedArray) else column
+
+
 def rows_of(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
     """The buffer of a column of strings or bytes without nulls, and the bounds of each row: int64, (n + 1,)."""
     _, offsets, data = column.buffers()
@@ -56,16 +61,19 @@ def integers_of(column: Any) -> Ragged:
 
 
 def numbers_of(column: Any, kind: Any = np.int64) -> npt.NDArray[Any]:
+    column = one_array(column)
     if not len(column):
         return np.empty(0, dtype=kind)
     return np.frombuffer(column.buffers()[1], dtype=kind)[column.offset : column.offset + len(column)]
 
 
 def flags_of(column: Any) -> npt.NDArray[np.bool_]:
+    column = one_array(column)
     return _bits(column.buffers()[1], column)
 
 
 def present_in(column: Any) -> npt.NDArray[np.bool_]:
+    column = one_array(column)
     there = column.buffers()[0]
     return np.ones(len(column), dtype=np.bool_) if there is None else _bits(there, column)
 

@@ -18,8 +18,7 @@ from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.copying import DECIDED, Output
 from indexer.batch.form import read_footer
 from indexer.batch.reading import CLUSTERS, clustering_of
-from indexer.batch.sketches.inputs import SKETCHES
-from indexer.batch.sketches.parts import Part, parts_of
+from indexer.batch.sketches.parts import SKETCHES, Part, parts_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of, compute, joined_of, parquet, replaced
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, form_of, read_footer
-from indexer.batch.sketches.inputs import SKETCHES
-from indexer.batch.sketches.parts import input_order
+from indexer.batch.sketches.parts import SKETCHES, input_order
 from indexer.batch.sketches.sketching import sketch_files
 from indexer.clustering.canonical import CanonicalRule
 from indexer.core.text import hash_tokens
@@ -82,7 +81,7 @@ class Sketched:
         if OLDER_CLUSTER not in columns:
             yield from batches_of(path, start, columns)
             return
-        known = older_clusters(path, list(OLDER.values())) if number < self.older else None
+        known = clusters_of(path, list(OLDER.values())) if number < self.older else None
         for place, batch in batches_of(path, start, [name for name in columns if name not in OLDER]):
             if known is None:
                 parts = [arrow.nulls(batch.num_rows, cluster_schema().field(there).type) for there in OLDER.values()]
@@ -230,9 +229,12 @@ def form_in(folder: str) -> Form:
     return form_of(read_footer(os.fspath(sketch_files(folder)[0]), SKETCHES))
 
 
-def older_clusters(path: Path, columns: Sequence[str]) -> Any:
-    """The clusters of the documents of a file of sketches, in its order. Raises StoreError if they are of others."""
-    clusters = path.parent.parent / CLUSTERS / path.name
+def clusters_of(path: Path, columns: Sequence[str], folder: Path | None = None) -> Any:
+    """The clusters of the documents of a file of sketches, in its order, from the folder beside it or another one.
+
+    Raises StoreError if they are of others.
+    """
+    clusters = (folder or path.parent.parent / CLUSTERS) / path.name
     try:
         found = parquet.read_table(clusters, columns=list(columns))
     except (OSError, arrow.ArrowException) as error:

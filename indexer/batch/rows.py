@@ -15,8 +15,8 @@ from indexer.batch.arrow import arrow, column_of
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.clusters.describing import DIGESTS
 from indexer.batch.form import Form, column_name, read_footer, sketch_schema
-from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clustering_of, rule_of
-from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
+from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clustering_of, clusters_of, rule_of
+from indexer.batch.sketches.parts import SKETCHES, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.clustering.memory import ClusterSettings
 from indexer.core.sketches import simhash_keys
@@ -125,30 +125,14 @@ class Batch:
 
     def _read(self, columns: Sequence[str], *, with_clusters: bool) -> Iterator[tuple[Path, Any, Any]]:
         for path, place in zip(self.sketched.files, self.sketched.offsets.tolist(), strict=False):
-            beside = _Beside(self.clusters / path.name) if self.clusters and with_clusters else None
+            known = clusters_of(path, MEMBERSHIP, self.clusters) if self.clusters and with_clusters else None
             for start, batch in batches_of(path, place, columns):
                 for first in range(0, batch.num_rows, _TOGETHER):
                     part = batch.slice(first, _TOGETHER)
                     at = start + first
                     kept = column_of(~self.sketched.without[at : at + part.num_rows])
-                    clusters = beside.take(part.num_rows).filter(kept) if beside else None
+                    clusters = known and known.slice(at - place, part.num_rows).filter(kept)
                     yield path, part.filter(kept), clusters
-
-
-class _Beside:
-    def __init__(self, path: Path) -> None:
-        self._batches = batches_of(path, 0, MEMBERSHIP)
-        self._left: Any = None
-
-    def take(self, count: int) -> Any:
-        parts = []
-        while count:
-            if self._left is None or not self._left.num_rows:
-                _, self._left = next(self._batches)
-            parts.append(self._left.slice(0, count))
-            self._left = self._left.slice(parts[-1].num_rows)
-            count -= parts[-1].num_rows
-        return arrow.Table.from_batches(parts)
 
 
 def _state(path: Path, kind: str) -> Any:

@@ -14,10 +14,8 @@ import numpy as np
 
 from indexer.batch.arrow import arrow, compute, numbers_of, parquet
 from indexer.batch.form import Form, form_of, read_footer
-from indexer.batch.sketches.documents import reads_columns
-from indexer.batch.sketches.inputs import SKETCHES
-from indexer.batch.sketches.kernels import serves
-from indexer.batch.sketches.parts import Part, part_again, selection_of
+from indexer.batch.sketches.kernels import reads_columns, serves
+from indexer.batch.sketches.parts import SKETCHES, Part, part_again, selection_of
 from indexer.core.markup import is_clean
 from indexer.core.text import text_digest
 from indexer.errors import ExtractionError, NeardupError

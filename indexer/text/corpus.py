@@ -95,7 +95,7 @@ def read_corpus(data: bytes, name: str = "corpus") -> Corpus:
 
 
 class CorpusBuilder:
-    """Counts documents one by one, or merges corpora counted elsewhere.
+    """Counts documents one by one.
 
     Memory: at most about 40 bytes for each of `limit` features. Beyond it the rarest are left out, and `missed` bounds
     the error (Manku and Motwani 2002, "lossy counting").
@@ -122,15 +122,6 @@ class CorpusBuilder:
             self._settle()
         return self
 
-    def merge(self, other: Corpus) -> Self:
-        if other.recipe != self.recipe:
-            raise UsageError(f"a corpus of {other.recipe.id} can't be merged into one of {self.recipe.id}")
-        self._settle()
-        self._documents += other.documents
-        self._missed += other.missed
-        self._count(np.append(self._hashes, other.hashes), np.append(self._frequencies, other.frequencies))
-        return self
-
     def corpus(self, *, least: int = 2) -> Corpus:
         self._settle()
         kept = self._frequencies >= least
@@ -139,13 +130,12 @@ class CorpusBuilder:
         return Corpus(self.recipe, self._documents, missed, self._hashes[kept], frequencies)
 
     def _settle(self) -> None:
-        if self._waiting:
-            hashes, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
-            self._waiting, self._waiting_size = [], 0
-            self._count(np.append(self._hashes, hashes), np.append(self._frequencies, counts))
-
-    def _count(self, hashes: Hashes, frequencies: npt.NDArray[np.int64]) -> None:
-        self._hashes, place = np.unique(hashes, return_inverse=True)
+        if not self._waiting:
+            return
+        hashes, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
+        self._waiting, self._waiting_size = [], 0
+        self._hashes, place = np.unique(np.append(self._hashes, hashes), return_inverse=True)
+        frequencies = np.append(self._frequencies, counts)
         self._frequencies = np.zeros(self._hashes.size, dtype=np.int64)
         np.add.at(self._frequencies, place, frequencies)
         if self._hashes.size > self.limit:

@@ -55,14 +55,6 @@ _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 _UNIT = regex.compile(r"(?sV1)[\x00-\x7f]+(?![^\x00-\x7f])|[\p{L}\u0345][[\p{Mn}\p{Mc}]--\u0345]*|.")
 
 
-class Token(NamedTuple):
-    """A token: as it counts, in folded case, and whether nothing lies between it and the token before."""
-
-    text: str
-    folded: str
-    adjacent: bool
-
-
 class Features(NamedTuple):
     hashes: Hashes
     counts: FeatureCounts
@@ -95,11 +87,6 @@ class Recipe:
     def has_doc_tokens(self) -> bool:
         return self.stop == "none" and self._has_plain_tokens
 
-    def tokens(self, text: str | bytes) -> Iterator[Token]:
-        shown, folded = self.cut(text)
-        for one, other, adjacent in zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True):
-            yield Token(one.decode(), other.decode(), adjacent)
-
     def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
         given = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         data = without_marks(given)
@@ -116,9 +103,6 @@ class Recipe:
             kept = ~among(hash_tokens(folded), stop)
             shown, folded = shown.where(kept), folded.where(kept)
         return shown, folded
-
-    def words(self, text: str | bytes) -> tuple[bytes, ...]:
-        return self.cut(text)[0].tokens
 
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
         if self._has_plain_tokens:

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indexer.batch.clusters import grouping, partitioning
+from indexer.batch.clusters.blocking import verified
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.clusters.grouping import partitions
-from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
 from indexer.batch.reading import figures, rule_of
 from indexer.clustering.canonical import CanonicalRule

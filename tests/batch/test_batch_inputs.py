@@ -18,7 +18,7 @@ from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.batch.rows import Batch
-from indexer.batch.sketches import inputs
+from indexer.batch.sketches import parts
 from indexer.clustering.verdicts import Permitted
 from indexer.errors import UsageError
 from indexer.model import own_files
@@ -110,7 +110,7 @@ def test_what_cannot_be_seen_is_not_gone(tmp_path: Path, monkeypatch: pytest.Mon
             keep([str(given)], str(batch), Output(str(tmp_path / "kept")))
     with monkeypatch.context() as patch:
         # As where the file system that had it is not mounted, and its folder there is empty.
-        patch.setattr(inputs, "seen_from", lambda folder: f"{own_files.machine()}:-1")
+        patch.setattr(parts, "seen_from", lambda folder: f"{own_files.machine()}:-1")
         assert sketched(given, batch, FORM).forgotten == []
         assert clustered(batch)["unseen"] == [gone]
     assert sketched(tmp_path / "crawl" / "a.jsonl", batch, FORM).forgotten == []

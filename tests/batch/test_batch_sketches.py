@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from indexer.batch.form import FORMAT, Form, Making, cluster_schema, sketch_schema
 from indexer.batch.sketches import parts, sketching
-from indexer.batch.sketches.documents import DOCUMENTS
+from indexer.batch.sketches.kernels import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched as sketch_kernel
 from indexer.batch.sketches.parts import parts_of, task_of
 from indexer.core.markup import is_clean

@@ -32,7 +32,7 @@ from tests.planted import collection, named
 
 pytest.importorskip("pyspark", reason=NO_SPARK)
 
-from indexer.batch.spark import clustering, components, frames, tables
+from indexer.batch.spark import clustering, frames, tables
 from indexer.batch.spark.session import mapped
 
 pytestmark = QUIET
@@ -111,20 +111,20 @@ def test_more_joined_documents_than_one_task_holds_take_rounds(
     pairs = [*pairwise(linked), *((leaves[0], other) for other in leaves[1:])]
     frame = spark.createDataFrame(draw.sample(pairs * 5, 5 * len(pairs)), "one bigint, other bigint")
     wanted = {number: min(linked) for number in linked} | {number: min(leaves) for number in leaves}
-    stars, rounds = components._stars, [0]
+    stars, rounds = frames._stars, [0]
 
     def noted(pairs: Any, count: int) -> Any:
         rounds[0] += 1
         return stars(pairs, count)
 
-    monkeypatch.setattr(components, "_stars", noted)
+    monkeypatch.setattr(frames, "_stars", noted)
     if size > 10:
         spark.sparkContext.setCheckpointDir(str(tmp_path / "kept"))
     # Where a round leaves as many as one task holds, that task does the rest.
     for most_joined, least, most in ((5 * len(pairs), 0, 0), (len(pairs), 1, 1), (1, 2, 12)):
         rounds[0] = 0
-        with components.Kept() as kept:
-            labels = components.labelled(frame, count, most_joined, kept).collect()
+        with frames.Kept() as kept:
+            labels = frames.labelled(frame, count, most_joined, kept).collect()
             assert {row["owner"]: row["label"] for row in labels} == wanted
             assert len(labels) == len(wanted)
         assert least <= rounds[0] <= most
@@ -133,19 +133,19 @@ def test_more_joined_documents_than_one_task_holds_take_rounds(
 
 @every
 def test_the_rounds_of_a_chain_grow_with_its_logarithm(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    stars, taken = components._stars, []
+    stars, taken = frames._stars, []
 
     def noted(pairs: Any, count: int) -> Any:
         taken[-1] += 1
         return stars(pairs, count)
 
-    monkeypatch.setattr(components, "_stars", noted)
+    monkeypatch.setattr(frames, "_stars", noted)
     for size in (64, 512, 4096):
         numbers = np.random.default_rng(size).permutation(size).tolist()
         taken.append(0)
-        with components.Kept() as kept:
+        with frames.Kept() as kept:
             frame = spark.createDataFrame(list(pairwise(numbers)), "one bigint, other bigint")
-            labels = components.labelled(frame, 2, 1, kept).collect()
+            labels = frames.labelled(frame, 2, 1, kept).collect()
         assert {row["owner"]: row["label"] for row in labels} == dict.fromkeys(range(size), 0)
     # Eight times the length takes few rounds more.
     assert taken[0] <= 10
@@ -186,7 +186,7 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     asked = asked_against(against=str(old))
     said = cluster(str(new), str(new), asked)
     assert min(said["replaced"], said["repeating"], said["new"], said["clusters"]) > 0
-    for module in (clustering, components, frames):
+    for module in (clustering, frames):
         monkeypatch.setattr(module, "mapped", flaky(marks))
     again = clustering.cluster(spark, str(new), str(out), replace(asked, parts=count, most_grouped=2))
     assert same_said(again, said, verified_before=True)

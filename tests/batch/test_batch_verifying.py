@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from indexer.batch.clusters import grouping
-from indexer.batch.clusters.blocking import contracted, finder_key_blocks
+from indexer.batch.clusters.blocking import contracted, finder_key_blocks, shared, verified
 from indexer.batch.clusters.grouping import ClusteringFigures, compared, nodes_in, sketches_of, whole_runs
-from indexer.batch.clusters.verifying import shared, verified
 from indexer.batch.reading import rule_of
 from indexer.clustering.grouping import group, meets_by_keys
 from indexer.matching.measures.tables import Comparer

@@ -128,7 +128,7 @@ def read_again(given: str, documents: int) -> None:
     from indexer.library.batch_options import BatchOutput
     from indexer.library.batches import dedupe
 
-    deciding: Any = import_module("indexer.batch.clusters.deciding")
+    deciding: Any = import_module("indexer.batch.clusters.judging")
     asked, whole = 0, deciding.read_texts
 
     def counting(path: Path, places: Any, *more: Any) -> Any:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.form import Form, column_name, sketch_schema, writer, written_footer
-from indexer.batch.sketches.inputs import SKETCHES
+from indexer.batch.sketches.parts import SKETCHES
 from indexer.model import SIMHASH_DOC, own_files
 from tests.benchmarks.batch import USUAL, cost, write
 

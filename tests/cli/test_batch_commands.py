@@ -15,7 +15,7 @@ import pytest
 
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.reading import CLUSTERS
-from indexer.batch.sketches.inputs import SKETCHES
+from indexer.batch.sketches.parts import SKETCHES
 from indexer.ingest.readers.tables import BATCH_FOLDERS
 from tests.cli.command import Neardup, write
 from tests.cli.written import changed, html, prose

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from indexer.batch.sketches.inputs import Stale
+from indexer.batch.sketches.parts import Stale
 from indexer.cli import cli
 from indexer.cli.batch.clusters import Task
 from indexer.cli.options.commands import Seconds, Size, Taking, command

@@ -230,7 +230,7 @@ def test_only_the_batches_on_spark_name_it() -> None:
     # And what its tasks run needs nothing of it.
     users = {path.name for path in FILES if any(name == "indexer.batch.spark.session" for name, _ in imports(path))}
     assert users == {
-        *("batches.py", "clustering.py", "components.py", "deciding.py", "frames.py", "runner.py", "tables.py"),
+        *("batches.py", "clustering.py", "frames.py", "runner.py", "tables.py"),
     }
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import unicodedata
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from indexer.core.text import UNICODE_VERSION, normalise, tokenise, without_mark
 from indexer.errors import UsageError
 from indexer.schemes.testing import document
 from indexer.text import languages
-from indexer.text.features import Features, parse_recipe, recipe, weighted
+from indexer.text.features import Features, Recipe, parse_recipe, recipe, weighted
 from tests import oracle
 
 ANY = st.text(max_size=60) | st.text(
@@ -25,21 +26,34 @@ ANY = st.text(max_size=60) | st.text(
 )
 
 
-def shown(found: object) -> list[str]:
-    return [token.text for token in found]  # type: ignore[attr-defined]
+class Token(NamedTuple):
+    """A token: as it counts, in folded case, and whether nothing lies between it and the token before."""
+
+    text: str
+    folded: str
+    adjacent: bool
+
+
+def tokens_of(made: Recipe, text: str) -> list[Token]:
+    shown, folded = made.cut(text)
+    columns = zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True)
+    return [Token(one.decode(), other.decode(), adjacent) for one, other, adjacent in columns]
+
+
+def shown(made: Recipe, text: str) -> list[str]:
+    return [token.text for token in tokens_of(made, text)]
 
 
 @given(ANY)
 def test_plain_tokens_are_those_of_the_core(text: str) -> None:
     tokens = [token.decode() for token in tokenise(without_marks(text)).tokens]
-    assert shown(recipe().tokens(text)) == tokens
-    assert [word.decode() for word in recipe().words(text)] == tokens
+    assert shown(recipe(), text) == tokens
 
 
 @given(ANY)
 @settings(max_examples=300)
 def test_kept_case_folds_to_the_same_tokens(text: str) -> None:
-    plain, cased = list(recipe().tokens(text)), list(recipe(lower=False).tokens(text))
+    plain, cased = tokens_of(recipe(), text), tokens_of(recipe(lower=False), text)
     assert [token.folded for token in cased] == shown(plain)
     assert [normalise(token.text).decode() for token in cased] == shown(plain)
 
@@ -54,23 +68,23 @@ def test_kept_case_is_cut_from_the_composed_text(text: str) -> None:
     # Where marks are left out, case is folded too.
     assume(oracle.without_marks(whole) == oracle.normalise(whole))
     end = 0
-    for token in recipe(lower=False).tokens(text):
+    for token in tokens_of(recipe(lower=False), text):
         end = whole.index(token.text, end) + len(token.text)
 
 
 def test_case_is_kept_where_folding_changes_the_length() -> None:
     text = "Straße ﬁNance İstanbul J̌x T̈ ΐ QUICK 3RD a⃝B https://A.b/X Ǆ"
-    assert shown(recipe(lower=False).tokens(text)) == [
+    assert shown(recipe(lower=False), text) == [
         *("Straße", "fiNance", "İstanbul", "J̌x", "T̈", "ΐ", "QUICK", "3RD", "a", "B", "DŽ")
     ]
 
 
 def test_numbers_are_dropped_kept_or_stripped() -> None:
     text = "v2 10 1,000 2024年 ก1 12_3 a1b ⅷ ²"
-    assert shown(recipe().tokens(text)) == ["v2", "年", "ก", "a1b", "viii"]
+    assert shown(recipe(), text) == ["v2", "年", "ก", "a1b", "viii"]
     kept = ["v2", "10", "1", "000", "2024", "年", "ก", "1", "12_3", "a1b", "viii", "2"]
-    assert shown(recipe(numbers="keep").tokens(text)) == kept
-    assert shown(recipe(numbers="strip").tokens(text)) == ["v", "年", "ก", "ab", "viii"]
+    assert shown(recipe(numbers="keep"), text) == kept
+    assert shown(recipe(numbers="strip"), text) == ["v", "年", "ก", "ab", "viii"]
 
 
 @given(ANY)
@@ -79,20 +93,20 @@ def test_kept_numbers_are_the_pieces_that_rule_3_drops(text: str) -> None:
     cut = oracle.blank_identifiers(oracle.without_marks(text))
     pieces = [piece for word in oracle.words(cut) for piece in oracle.KEPT.findall(word)]
     wanted = [piece for piece in pieces if oracle.ALPHABETIC.search(piece) or regex.search(r"\p{Nd}", piece)]
-    assert shown(recipe(numbers="keep").tokens(text)) == wanted
+    assert shown(recipe(numbers="keep"), text) == wanted
 
 
 def test_a_mark_on_the_stop_within_a_number_counts_with_what_follows() -> None:
     text = "1.\u03012 3"
     pieces = [piece for word in oracle.words(text) for piece in oracle.KEPT.findall(word)]
-    assert shown(recipe(numbers="keep").tokens(text)) == pieces == ["1", "\u03012", "3"]
+    assert shown(recipe(numbers="keep"), text) == pieces == ["1", "\u03012", "3"]
 
 
 @given(ANY, st.integers(1, 64), st.sampled_from(["drop", "keep", "strip"]), st.sampled_from(["none", "en"]))
 @settings(max_examples=100)
 def test_character_shingles_are_runs_of_the_line(text: str, size: int, numbers: str, stop: str) -> None:
     made = recipe("chars", size, numbers=numbers, stop=stop)
-    tokens = list(made.tokens(text))
+    tokens = tokens_of(made, text)
     line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
     runs = [line[at : at + size] for at in range(max(1, len(line) - size + 1))] if line else []
     assert made.hashes(text).tolist() == [oracle.lookup8(run.encode()) for run in runs]
@@ -103,14 +117,14 @@ def test_character_shingles_are_runs_of_the_line(text: str, size: int, numbers: 
 def test_hashes_are_those_of_the_tokens(text: str, tokenizer: str, lower: bool) -> None:
     made = recipe(tokenizer=tokenizer, lower=lower, stop="en")
     words, folded = made.folded(text)
-    tokens = list(made.tokens(text))
+    tokens = tokens_of(made, text)
     assert words.tolist() == [oracle.lookup8(token.text.encode()) for token in tokens]
     assert folded.tolist() == [oracle.lookup8(token.folded.encode()) for token in tokens]
 
 
 def test_dictionaries_cut_what_is_written_without_spaces_and_leave_the_rest() -> None:
     text = "The END of 人人生而自由，すべての人間はスーパー มนุษย์ทั้งหลายเกิดมามีอิสระน้ำ ມະນຸດທຸກຄົນ 3rd"
-    plain, cut = shown(recipe().tokens(text)), shown(recipe(tokenizer="icu").tokens(text))
+    plain, cut = shown(recipe(), text), shown(recipe(tokenizer="icu"), text)
     assert "".join(plain) == "".join(cut)
     assert cut[:3] == plain[:3] == ["the", "end", "of"]
     assert {"自由", "人間", "すべて", "มนุษย์", "อิสระ"} <= set(cut)
@@ -120,8 +134,8 @@ def test_dictionaries_cut_what_is_written_without_spaces_and_leave_the_rest() ->
 
 @given(ANY)
 def test_dictionaries_lose_nothing(text: str) -> None:
-    wanted = "".join(shown(recipe().tokens(text)))
-    assert "".join(shown(recipe(tokenizer="icu").tokens(text))) == wanted
+    wanted = "".join(shown(recipe(), text))
+    assert "".join(shown(recipe(tokenizer="icu"), text)) == wanted
 
 
 def test_word_shingles_are_hashes_of_hashes() -> None:
@@ -150,13 +164,13 @@ def test_character_shingles_cross_words_by_one_space_and_none_where_there_was_no
 
 def test_stop_words_go_by_language_or_by_document() -> None:
     english, german = "the cat is there and it was black", "die Katze ist da und sie war schwarz"
-    assert shown(recipe(stop="en", lower=False).tokens("The cat " + english)) == ["cat", "cat", "black"]
+    assert shown(recipe(stop="en", lower=False), "The cat " + english) == ["cat", "cat", "black"]
     assert recipe(stop="de.en").id == recipe(stop="en.de").id
-    assert shown(recipe(stop="en.de").tokens(f"{english} {german}")) == ["cat", "black", "katze", "schwarz"]
+    assert shown(recipe(stop="en.de"), f"{english} {german}") == ["cat", "black", "katze", "schwarz"]
     automatic = recipe(stop="auto")
-    assert shown(automatic.tokens(english)) == ["cat", "black"]
-    assert shown(automatic.tokens(german)) == ["katze", "schwarz"]
-    assert shown(automatic.tokens("")) == []
+    assert shown(automatic, english) == ["cat", "black"]
+    assert shown(automatic, german) == ["katze", "schwarz"]
+    assert shown(automatic, "") == []
     assert languages.detected("12 ... 34") == ""
 
 

@@ -1,4 +1,4 @@
-"""The statistics of a corpus: counted right, merged, bounded, and read back."""
+"""The statistics of a corpus: counted right, bounded, and read back."""
 
 from __future__ import annotations
 
@@ -44,21 +44,16 @@ def test_it_counts_documents_not_occurrences(texts: list[str]) -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_parts_add_up_to_the_whole(left: list[str], right: list[str]) -> None:
-    parts = [CorpusBuilder(WORDS) for _ in range(2)]
-    for builder, texts in zip(parts, (left, right), strict=True):
-        for text in texts:
-            builder.add(text)
-    merged = CorpusBuilder(WORDS).merge(parts[0].corpus(least=1)).merge(parts[1].corpus(least=1)).corpus()
-    assert merged.to_bytes() == gather(left + right, WORDS).to_bytes()
-    assert merged.digest == gather(right + left, WORDS).digest
+def test_the_order_of_texts_does_not_matter(left: list[str], right: list[str]) -> None:
+    assert gather(left + right, WORDS).to_bytes() == gather(right + left, WORDS).to_bytes()
+    assert gather(left + right, WORDS).digest == gather(right + left, WORDS).digest
 
 
-@given(TEXTS, TEXTS)
-def test_what_was_left_out_of_parts_stays_within_what_they_say(left: list[str], right: list[str]) -> None:
-    merged = CorpusBuilder(WORDS).merge(gather(left, WORDS)).merge(gather(right, WORDS)).corpus()
-    exact, found = hashed(counted(left + right)), frequencies(merged)
-    assert all(0 <= count - found.get(word, 0) <= merged.missed for word, count in exact.items())
+@given(TEXTS)
+def test_what_was_left_out_stays_within_what_is_said(texts: list[str]) -> None:
+    made = gather(texts, WORDS)
+    exact, found = hashed(counted(texts)), frequencies(made)
+    assert all(0 <= count - found.get(word, 0) <= made.missed for word, count in exact.items())
 
 
 @given(TEXTS, st.integers(1, 6))
@@ -138,8 +133,6 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
 
 
 def test_what_does_not_fit_together_is_refused() -> None:
-    with pytest.raises(UsageError, match="merged"):
-        CorpusBuilder(WORDS).merge(gather(["a"], recipe("chars")))
     for limit in (0, 10**9):
         with pytest.raises(UsageError, match="limit"):
             CorpusBuilder(WORDS, limit)

@@ -2,23 +2,43 @@
 
 Whatever the blocks, their order and repetitions, the components are the same, and each near pair is in one of them.
 Unique numbers stand for documents.
+
+Components too large to be grouped at once are verified bucket by bucket. Hardly any two documents of such a component
+are near: pages share keys by their boilerplate, and similar simhashes by their language alone. Documents found by a
+finder share a bucket, so near pairs in buckets make the components of `indexer.clustering.grouping.group`. Within a
+bucket a document is compared only with those not yet connected to it. A document travels once for each shared bucket,
+as many as a scheme asks for keys: a thousand for random-projection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.clusters.grouping import key_blocks, scanned
+from indexer.batch.arrow import column_of, numbers_of
+from indexer.batch.clusters.grouping import (
+    SPREAD_BITS,
+    ClusteringFigures,
+    found_by,
+    key_blocks,
+    nodes_in,
+    scanned,
+    spread,
+    with_example,
+)
+from indexer.clustering.grouping import Bucket, connect
 from indexer.core.components import Components
 from indexer.core.pairs import iter_pairs
-from indexer.matching.rule import Finder
+from indexer.matching.measures.tables import Comparer
+from indexer.matching.rule import Finder, MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions, Sketches
+from indexer.schemes.keys.postings import KeyPostings
 from indexer.schemes.simhash import bits_allowed, values_of
 
 _PIECE_BITS = 58
@@ -109,3 +129,39 @@ class Forest:
         owners, labels = self.labels()
         other = owners != labels
         return owners[other], labels[other]
+
+
+def verified_by(rule: MatchRule) -> list[str]:
+    return ["id", *found_by(rule)]
+
+
+def shared(finder: int, keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
+    postings = KeyPostings.of_pairs(keys, owners)
+    holders = np.diff(postings.buckets())
+    several = np.repeat(holders > 1, holders)
+    buckets = KeyPostings.of_pairs((finder << SPREAD_BITS) | spread(postings.keys[several]), postings.owners[several])
+    return buckets.owners, buckets.keys
+
+
+def verified(
+    table: Any, rule: MatchRule, figures: ClusteringFigures, threads: int | None = None
+) -> tuple[Positions, Positions]:
+    """Pairs joining the near documents among some; the work is added to `figures`."""
+    labels = numbers_of(table["label"])
+    owners, firsts = np.unique(numbers_of(table["owner"]), return_index=True)
+    nodes = nodes_in(table.select(verified_by(rule)).take(column_of(firsts)).combine_chunks(), rule)
+    comparison, components = Comparer(rule, nodes.payloads), Components(len(nodes))
+    spent, buckets = np.zeros(len(nodes), dtype=np.int64), list[Bucket]()
+    for number in np.unique(labels >> SPREAD_BITS).tolist():
+        inside = np.zeros(1 << SPREAD_BITS, dtype=np.bool_)
+        inside[labels[labels >> SPREAD_BITS == number] & (inside.size - 1)] = True
+
+        def among(keys: Positions, inside: npt.NDArray[np.bool_] = inside) -> npt.NDArray[np.bool_]:
+            return np.asarray(inside[spread(keys)], dtype=np.bool_)
+
+        buckets += connect(components, nodes, comparison, rule.finders[number], threads, spent, among)
+    heads = np.unique(nodes.node_of, return_index=True)[1]
+    first = heads[components.labels()][nodes.node_of]
+    other = np.flatnonzero(first != np.arange(owners.size))
+    figures.add(ClusteringFigures(comparisons=comparison.compared, buckets=with_example(nodes, buckets)))
+    return owners[first[other]], owners[other]

@@ -20,6 +20,7 @@ from indexer.batch.arrow import (
     flags_of,
     joined_of,
     numbers_of,
+    one_array,
     present_in,
     scalar,
 )
@@ -70,8 +71,7 @@ def are_mails(sources: Any) -> Any:
 
 def mail_heads(rows: Any) -> Any:
     heads: list[str | None] = [None] * len(rows)
-    sources = rows["source"].combine_chunks() if isinstance(rows["source"], arrow.ChunkedArray) else rows["source"]
-    for place in np.flatnonzero(flags_of(are_mails(sources))).tolist():
+    for place in np.flatnonzero(flags_of(are_mails(rows["source"]))).tolist():
         source, title, metadata = (rows[name][place].as_py() for name in HEAD_COLUMNS)
         heads[place] = json.dumps(mail_head(source, title or "", json.loads(metadata) if metadata else {}))
     return column_of_strings(heads)
@@ -88,8 +88,7 @@ def own_titles(rows: Any) -> Any:
 def beside_texts(rows: Any) -> dict[str, Any]:
     """The columns mail, title and digest of `indexer.batch.clusters.judging.NEAR`."""
     joined = compute.binary_join_element_wise(*(compute.cast(rows[name], arrow.binary()) for name in DIGESTS), b"")
-    digest = joined.combine_chunks() if isinstance(joined, arrow.ChunkedArray) else joined
-    return {"mail": mail_heads(rows), "title": own_titles(rows), "digest": digest}
+    return {"mail": mail_heads(rows), "title": own_titles(rows), "digest": one_array(joined)}
 
 
 def _after_slash(sources: Any) -> Any:

@@ -24,6 +24,7 @@ from indexer.batch.arrow import (
     integers_of,
     joined_of,
     numbers_of,
+    one_array,
     present_in,
     scalar,
     schema_of,
@@ -55,6 +56,7 @@ from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
 from indexer.relations.beside import title_facts
 from indexer.schemes.base import Positions, Sketches
+from indexer.schemes.keys.postings import KeyPostings
 from indexer.stores.sketches import Found
 
 SPREAD_BITS = 24
@@ -238,10 +240,10 @@ def clusters_of(
         with_example(nodes, grouped.buckets), with_example(nodes, grouped.components),
     )  # fmt: skip
     if equal:
-        columns |= _alone(rows["id"])
+        columns |= alone(rows["id"], np.zeros(len(rows), dtype=np.bool_))
+        columns |= {name: arrow.nulls(len(rows), FOUND.field(name).type) for name in ("version", "before", "to_before")}
         figures = replace(figures, clusters=0, clustered=0, largest=0)
-    flat = (each.combine_chunks() if isinstance(each, arrow.ChunkedArray) else each for each in columns.values())
-    made = [column.cast(field.type) for column, field in zip(flat, FOUND, strict=True)]
+    made = [one_array(column).cast(field.type) for column, field in zip(columns.values(), FOUND, strict=True)]
     return arrow.RecordBatch.from_arrays(made, schema=FOUND), figures
 
 
@@ -269,13 +271,17 @@ def _in_order(
     return members[order], known, ranks[order], np.unique(labels[order], return_inverse=True)[1], unordered
 
 
-def _alone(ids: Any) -> dict[str, Any]:
-    ones = np.ones(len(ids), dtype=np.int64)
-    names = column_of_names(cluster_ids(joined_of(ids)), ones == 0)
-    yes, count = column_of(ones > 0), column_of(ones)
-    none = {name: arrow.nulls(len(ids), FOUND.field(name).type) for name in ("version", "before", "to_before")}
-    alone = {"cluster": names, "canonical": ids, "is_canonical": yes, "is_latest": yes, "size": count, "origins": count}
-    return {**alone, **none, "similarity": column_of(ones.astype(np.float64))}
+def alone(ids: Any, gone: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """The columns of documents that are each in a cluster of their own, null where one is `gone`."""
+    count = column_of(np.ones(gone.size, dtype=np.int64), gone)
+    return {
+        "cluster": column_of_names(cluster_ids(joined_of(ids)), gone),
+        "is_canonical": column_of(~gone),
+        "similarity": column_of(np.ones(gone.size), gone),
+        **dict.fromkeys(("size", "origins"), count),
+        "canonical": ids,
+        "is_latest": column_of(np.ones(gone.size, dtype=np.bool_), gone),
+    }
 
 
 def _first_older(
@@ -330,7 +336,7 @@ def _are_told_by_digests(table: Any, one: Positions, other: Positions) -> npt.ND
 
 def _are_equal(left: Any, right: Any) -> npt.NDArray[np.bool_]:
     equal = compute.equal(*(compute.cast(each, arrow.binary()) for each in (left, right)))
-    return np.array(flags_of(compute.coalesce(equal, scalar(False)).combine_chunks()))
+    return np.array(flags_of(compute.coalesce(equal, scalar(False))))
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
@@ -363,7 +369,7 @@ def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
     for batch in table.to_batches():
         ids = joined_of(batch["id"])
         refs.extend_packed(bytes(ids.data), ids.ends.astype(np.int64))
-    labels = numbers_of(table["label"].combine_chunks())
+    labels = numbers_of(table["label"])
     same = Ragged.of_matrix(np.ascontiguousarray(labels).view(np.uint8).reshape(-1, 8))
     nodes = nodes_of_sketches(rule, refs, {"": Sketches(same, Ragged.of_integers([()] * len(same)))})
     none = Sketches(Ragged.of_bytes([b""] * len(nodes)), Ragged.of_integers([()] * len(nodes)))
@@ -387,13 +393,11 @@ def spread(keys: Positions) -> Positions:
 
 
 def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
-    order = np.lexsort((owners, keys))
-    keys, owners = keys[order], owners[order]
-    fresh = np.ones(keys.size, dtype=np.bool_)
-    fresh[1:] = keys[1:] != keys[:-1]
-    first = owners[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
-    other = first != owners
-    return first[other], owners[other]
+    postings = KeyPostings.of_pairs(keys, owners)
+    starts = postings.buckets()
+    first = np.repeat(postings.owners[starts[:-1]], np.diff(starts))
+    other = first != postings.owners
+    return first[other], postings.owners[other]
 
 
 def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:
@@ -405,7 +409,7 @@ def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:
         if rows < enough:
             continue
         table = arrow.Table.from_batches(waiting)
-        labels = numbers_of(table["label"].combine_chunks())
+        labels = numbers_of(table["label"])
         cut = int(np.searchsorted(labels, labels[-1]))
         if cut:
             yield table.slice(0, cut).combine_chunks()

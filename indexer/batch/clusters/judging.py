@@ -1,4 +1,4 @@
-"""Relations of documents to their kept neighbours, and the decision to remove them.
+"""Relations of documents to their kept neighbours, by their texts read again, and the decision to remove them.
 
 One machine spills texts to a file, tasks of Spark get them from others. Both judge them here, with the same result.
 """
@@ -7,19 +7,35 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of, column_of_strings, flags_of, numbers_of, present_in, schema_of
-from indexer.batch.clusters.describing import beside_texts
+from indexer.batch.arrow import (
+    arrow,
+    column_of,
+    column_of_strings,
+    compute,
+    flags_of,
+    numbers_of,
+    parquet,
+    present_in,
+    scalar,
+    schema_of,
+)
+from indexer.batch.clusters.describing import TOLD_BY, beside_texts
 from indexer.batch.clusters.grouping import payloads_of
+from indexer.batch.clusters.spilling import OwnerRows, SpillFiles, table_of
 from indexer.batch.form import column_name
+from indexer.batch.reading import Sketched
+from indexer.batch.texts import Workers, read_texts, text_workers
 from indexer.clustering.verdicts import Permitted, Relations, Verdict, verdicts_of
 from indexer.core.sketches import sorted_distinct
 from indexer.core.text import DIGEST_BYTES
@@ -33,7 +49,7 @@ from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
 from indexer.relations.beside import NOTHING_BESIDE, differing, title_hashes
 from indexer.relations.facts import DifferingFact
-from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
+from indexer.relations.lexicon import Hashes, Lexicon, SharedWords, known_words
 from indexer.schemes.base import Positions
 from indexer.text.words import words_of
 
@@ -121,12 +137,12 @@ class NearDocuments:
         )
 
     def _numbers(self, name: str, kind: Any = np.int64) -> npt.NDArray[Any]:
-        return numbers_of(self._table[name].combine_chunks(), kind)
+        return numbers_of(self._table[name], kind)
 
     def _stand_ins(self) -> Positions:
         order = np.argsort(self._owners, kind="stable")
         of, wanted = np.arange(self._owners.size), self._numbers("stand_in")
-        asking = np.flatnonzero(present_in(self._table["stand_in"].combine_chunks()))
+        asking = np.flatnonzero(present_in(self._table["stand_in"]))
         of[asking] = order[np.searchsorted(self._owners, wanted[asking], sorter=order)]
         return of
 
@@ -153,7 +169,7 @@ class NearDocuments:
         if not self._owners.size:
             return
         digests = [each.hex() if each else "" for each in self._table["digest"].to_pylist()]
-        stays, ids = flags_of(self._table["stays"].combine_chunks()), self._table["id"]
+        stays, ids = flags_of(self._table["stays"]), self._table["id"]
         mails = [json.loads(each or "{}") for each in self._table["mail"].to_pylist()]
         titles, formats = ([each or "" for each in self._table[name].to_pylist()] for name in ("title", "format"))
 
@@ -224,3 +240,62 @@ def _evidence(verdict: Verdict[int]) -> str | None:
 
 def _plain(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+_WORDS_AT_ONCE, _OWNERS_AT_ONCE = 1 << 22, 1 << 20
+# The columns of FOUND that are needed for it.
+_FOUND = ["owner", "component", "rank", "stand_in", "near_similarity", "is_read"]
+_ROWS, _CHARACTERS = 1 << 14, 1 << 23
+
+
+def decided(
+    sketched: Sketched, found: OwnerRows, rule: MatchRule, permitted: Permitted, spill: Path, jobs: int
+) -> tuple[OwnerRows, float]:
+    """The verdicts on documents that repeat another one, and the seconds for reading texts.
+
+    Memory: the sketches, the id and 100 bytes of each document near others, and the verdicts of some files.
+    """
+
+    def near() -> Iterator[Any]:
+        for number, path in enumerate(sketched.files):
+            first, end = sketched.offsets[number : number + 2].tolist()
+            starts = range(first, end, _OWNERS_AT_ONCE)
+            parts = (found.between(start, min(end, start + _OWNERS_AT_ONCE)) for start in starts)
+            if rows := [part.filter(part["is_read"].is_valid()).select(_FOUND) for part in parts]:
+                stays = number < sketched.older
+                yield from near_in_file(path, arrow.concat_tables(rows), first, rule, workers, stays=stays)
+
+    verdicts, begin = OwnerRows(spill, "verdicts", VERDICTS, len(sketched)), time.monotonic()
+    with text_workers(jobs, sketched.form.options) as workers, near_documents(near(), rule, spill) as given:
+        seconds = time.monotonic() - begin
+        blocks, components = SpillFiles(spill, "words"), 0
+        for count, some in in_blocks(given.words(), _WORDS_AT_ONCE):
+            components += count
+            for block, inside in some:
+                blocks.add(block, table_of(word=inside.view(np.int64)))
+        counted = (known_words(numbers_of(table["word"]).view(np.uint64)) for _, table in blocks.read())
+        for batch in given.verdicts(permitted, lexicon_of(counted, components)):
+            verdicts.add(batch)
+    return verdicts, seconds
+
+
+def near_in_file(path: Path, rows: Any, first: int, rule: MatchRule, workers: Workers, *, stays: bool) -> Iterator[Any]:
+    """The documents of a file that are decided on, in NEAR, by their rows of FOUND; its first owner is `first`."""
+    if not rows.num_rows:
+        return
+    places, asked = (numbers_of(rows["owner"]) - first, flags_of(rows["is_read"]))
+    known = parquet.read_table(path, columns=["id", *TOLD_BY, *map(column_name, rule.schemes)]).take(column_of(places))
+    beside = {name: rows[name] for name in ("owner", "component", "rank", "stand_in")} | {
+        "similarity": compute.coalesce(rows["near_similarity"], scalar(0.0)),
+        "stays": column_of(np.full(places.size, stays)),
+    }
+    for name, column in beside.items():
+        known = known.append_column(name, column)
+    known, read = known.combine_chunks(), column_of(places[asked])
+    digests = dict(zip(read.to_pylist(), known["text_digest"].filter(column_of(asked)).to_pylist(), strict=True))
+    given = read_texts(path, places[asked], digests, workers) if digests else ()
+    every = chain(((place, None) for place in places[~asked].tolist()), given)
+    for page in chunks_by_size(every, _ROWS, lambda pair: len(str(pair[1])), _CHARACTERS):
+        at = np.searchsorted(places, [place for place, _ in page])
+        [documents] = known.take(column_of(at)).combine_chunks().to_batches()
+        yield near_rows(documents, [text for _, text in page], rule)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of, present_in
-from indexer.batch.clusters.blocking import connected, finder_blocks, finder_key_blocks
+from indexer.batch.arrow import arrow, column_of, numbers_of, present_in
+from indexer.batch.clusters.blocking import connected, finder_blocks, finder_key_blocks, shared, verified, verified_by
 from indexer.batch.clusters.grouping import (
     EQUAL_COLUMNS,
     ClusteringFigures,
@@ -22,8 +22,7 @@ from indexer.batch.clusters.grouping import (
     sketches_of,
     whole_runs,
 )
-from indexer.batch.clusters.spilling import SpillFiles, numbers_in, table_of
-from indexer.batch.clusters.verifying import shared, verified, verified_by
+from indexer.batch.clusters.spilling import SpillFiles, table_of
 from indexer.batch.reading import Sketched
 from indexer.core.components import Components
 from indexer.errors import UsageError
@@ -103,7 +102,7 @@ class Parts:
         dealt = SpillFiles(self.spill, "sketches")
         for place, batch in self.sketched.batches(columns):
             start, end = np.searchsorted(inside, (place, place + batch.num_rows))
-            _deal(dealt, batch.take(column_of(inside[start:end] - place)), of[start:end])
+            dealt.deal(batch.take(column_of(inside[start:end] - place)), of[start:end])
         for number, table in dealt.read():
             yield table, inside[of == number]
 
@@ -132,18 +131,19 @@ class Parts:
             owner, label = shared(finder, keys, owners)
             files = np.searchsorted(sketched.offsets, owner, side="right") - 1
             rows += owner.size
-            _deal(by_file, table_of(owner=owner, label=label), files * self.count // last)
+            by_file.deal(table_of(owner=owner, label=label), files * self.count // last)
         count = max(self.count, parts_for(rows * sketched.bytes_of(columns) // max(1, len(sketched)), self.memory))
         dealt = SpillFiles(self.spill, "buckets")
         for number, table in by_file.read():
-            owner, label = numbers_in(table.sort_by("owner"), "owner", "label")
+            known = table.sort_by("owner")
+            owner, label = numbers_of(known["owner"]), numbers_of(known["label"])
             for file in range(-(-number * last // self.count), -(-(number + 1) * last // self.count)):
                 for place, batch in sketched.batches_in(file, columns):
                     start, end = np.searchsorted(owner, (place, place + batch.num_rows))
                     taken = batch.take(column_of(owner[start:end] - place))
                     for name, values in (("owner", owner[start:end]), ("label", label[start:end])):
                         taken = taken.append_column(name, column_of(values))
-                    _deal(dealt, taken, label[start:end] % count)
+                    dealt.deal(taken, label[start:end] % count)
         for _, table in dealt.read():
             yield from whole_runs(table.sort_by("label").to_batches())
 
@@ -161,13 +161,6 @@ class Parts:
 
         def read() -> Iterator[tuple[int, Positions, Positions]]:
             for at, table in blocks.read():
-                values, owners = numbers_in(table, "value", "owner")
-                yield at // self.count, values, owners
+                yield at // self.count, numbers_of(table["value"]), numbers_of(table["owner"])
 
         return np.concatenate(places), read()
-
-
-def _deal(dealt: SpillFiles, rows: Any, of: Positions) -> None:
-    for number in np.unique(of).tolist():
-        table = rows.filter(column_of(of == number))
-        dealt.add(number, table if isinstance(rows, arrow.Table) else arrow.Table.from_batches([table]))

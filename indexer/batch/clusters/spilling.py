@@ -27,6 +27,12 @@ class SpillFiles:
             )
         self._writers[number].write_table(table)
 
+    def deal(self, rows: Any, of: Positions) -> None:
+        """Add the rows of a table or a batch to the files with these numbers: shape (rows,)."""
+        for number in np.unique(of).tolist():
+            table = rows.filter(column_of(of == number))
+            self.add(number, table if isinstance(rows, arrow.Table) else arrow.Table.from_batches([table]))
+
     def read(self) -> Iterator[tuple[int, Any]]:
         for number in sorted(self._writers):
             yield number, self.table(number)
@@ -56,14 +62,12 @@ class OwnerRows:
         self._dealt, self._known = SpillFiles(folder, name), (-1, schema.empty_table())
 
     def add(self, rows: Any) -> None:
-        part = numbers_of(rows["owner"]) * self._parts // self._count
-        for number in np.unique(part).tolist():
-            self._dealt.add(number, arrow.Table.from_batches([rows.filter(column_of(part == number))]))
+        self._dealt.deal(rows, numbers_of(rows["owner"]) * self._parts // self._count)
 
     def between(self, first: int, end: int) -> Any:
         low, high = (owner * self._parts // self._count for owner in (first, max(first, end - 1)))
         rows = arrow.concat_tables([self._part(number) for number in range(low, high + 1)])
-        start, stop = np.searchsorted(numbers_of(rows["owner"].combine_chunks()), (first, end)).tolist()
+        start, stop = np.searchsorted(numbers_of(rows["owner"]), (first, end)).tolist()
         return rows.slice(start, stop - start)
 
     def _part(self, number: int) -> Any:
@@ -75,7 +79,3 @@ class OwnerRows:
 
 def table_of(**columns: Positions) -> Any:
     return arrow.Table.from_arrays([column_of(each) for each in columns.values()], names=list(columns))
-
-
-def numbers_in(table: Any, *names: str) -> list[Positions]:
-    return [numbers_of(table[name].combine_chunks()) for name in names]

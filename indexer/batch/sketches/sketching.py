@@ -15,10 +15,17 @@ from typing import Any
 
 from indexer.batch.arrow import arrow, compute, parquet, scalar
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
-from indexer.batch.sketches.documents import Place, documents_of, reads_columns
-from indexer.batch.sketches.inputs import SKETCHES, forget_gone
-from indexer.batch.sketches.kernels import SketchedRow, batch_of, serves, sketched, sketched_one
-from indexer.batch.sketches.parts import Part, task_of
+from indexer.batch.sketches.kernels import (
+    Place,
+    SketchedRow,
+    batch_of,
+    documents_of,
+    reads_columns,
+    serves,
+    sketched,
+    sketched_one,
+)
+from indexer.batch.sketches.parts import SKETCHES, Part, forget_gone, task_of
 from indexer.errors import StoreError
 from indexer.extract.base import Item
 from indexer.ingest.digests import content_id

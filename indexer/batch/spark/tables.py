@@ -23,11 +23,10 @@ from indexer.batch.form import (
     sketch_schema,
 )
 from indexer.batch.reading import Sketched, rule_of
-from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
+from indexer.batch.sketches.parts import SKETCHES, Stale, inputs_for
 from indexer.batch.spark import tasks
-from indexer.batch.spark.components import Kept
-from indexer.batch.spark.deciding import by_component, judged, with_texts
-from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
+from indexer.batch.spark.clustering import by_component, judged, with_texts
+from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Kept, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.verdicts import Permitted
@@ -150,7 +149,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     permitted, kept = _permitted(verify, remove), Kept()
     with plain_errors():
         counting = every.where(f"not {_REPLACED}")
-        clustered = found(_FrameDocuments(counting, run, _written(known)[1]), run, kept)
+        clustered = found(_documents(counting, _written(known)[1]), run, kept)
         if permitted is None:
             return _with_clusters(every, clustered, run, None)
         clustered = kept.keep(clustered)
@@ -177,16 +176,11 @@ def _with_older(new: Any, older: Any) -> Any:
     return with_clusters.unionByName(fresh)
 
 
-class _FrameDocuments(Documents):
-    def __init__(self, frame: Any, run: Run, digest: str) -> None:
-        self._frame, self._run, self._digest = frame, run, digest
+def _documents(frame: Any, digest: str) -> Documents:
+    def checked(columns: Sequence[str], step: tasks.Step, schema: Any, *given: Any) -> Any:
+        return mapped(frame.select("owner", *columns, _FORM), tasks.checked, schema, digest, step, *given)
 
-    def mapped(self, columns: Sequence[str], step: tasks.Step, schema: Any, *given: Any) -> Any:
-        names = ["owner", *columns, _FORM]
-        return mapped(self._frame.select(*names), tasks.checked, schema, self._digest, step, *given)
-
-    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
-        return self._frame.select("owner", *columns).join(labels, "owner")
+    return Documents(checked, lambda labels, columns: frame.select("owner", *columns).join(labels, "owner"))
 
 
 def _permitted(verify: str, remove: str | Iterable[str] | None) -> Permitted | None:

@@ -23,7 +23,8 @@ from indexer.batch.arrow import (
     scalar,
     schema_of,
 )
-from indexer.batch.clusters.blocking import Forest, connected, finder_blocks
+from indexer.batch.clusters.blocking import Forest, connected, finder_blocks, shared, verified
+from indexer.batch.clusters.clustering import cluster_rows
 from indexer.batch.clusters.grouping import FOUND as FOUND_ROWS
 from indexer.batch.clusters.grouping import (
     ClusteringFigures,
@@ -33,11 +34,8 @@ from indexer.batch.clusters.grouping import (
     sketches_of,
     whole_runs,
 )
-from indexer.batch.clusters.verifying import shared, verified
-from indexer.batch.clusters.writing import cluster_rows
 from indexer.batch.form import OLDER_KEEP, Making
-from indexer.batch.sketches.documents import DOCUMENTS
-from indexer.batch.sketches.kernels import sketched
+from indexer.batch.sketches.kernels import DOCUMENTS, sketched
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import MatchRule
@@ -221,7 +219,7 @@ def group(
     """
     figures = ClusteringFigures()
     for table in whole_runs(batches):
-        owners = numbers_of(table["owner"].combine_chunks())
+        owners = numbers_of(table["owner"])
         given = table.drop_columns(["owner"])
         found, more = clusters_of(given, owners, rule, canonical, radius, 1, by_arrival=by_arrival, equal=equal)
         figures.add(more)

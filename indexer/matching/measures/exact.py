@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +11,10 @@ import numpy.typing as npt
 from indexer.core.sketches import intersection_sizes, sorted_distinct
 from indexer.core.text import shingle_hashes
 from indexer.errors import UsageError
+from indexer.model.ragged import Ragged
+from indexer.schemes.set_joins import similar
 
 SHINGLE = 5
-
-# This many candidates are held before they are made distinct.
-_BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +68,19 @@ def _common(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> tup
 def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
     """Every pair of documents with a Jaccard coefficient of at least `floor` (above 0, to 1); empty sets are in none.
 
-    Two such sets share at least one of the rarest |A| - ceil(floor * |A|) + 1 shingles of each, so only these are
-    looked up (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006; Bayardo, Ma and Srikant, WWW 2007). Memory: some
-    40 bytes a shingle and 24 a pair found. Raises UsageError for another floor.
+    They are looked up by the rarest shingles of the smaller set (`indexer.schemes.set_joins.containing`). Memory: some
+    40 bytes a shingle, 24 a pair found, and a block of pairs. Raises UsageError for another floor.
     """
     if not 0 < floor <= 1:
         raise UsageError(f"floor {floor}: pairs can be listed from a Jaccard coefficient above 0, up to 1")
     members = _equal_sets(sets)
-    distinct = [group[0] for group in members]
-    left, right = _candidates(sets.take(distinct), floor)
-    coefficients = jaccard(sets, np.array(distinct, dtype=np.int64)[left], np.array(distinct, dtype=np.int64)[right])
-    kept = coefficients >= floor
-    return _spread(members, left[kept], right[kept], coefficients[kept])
+    keys = sets.take([group[0] for group in members])
+    found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))]
+    for left, right in similar(Ragged(keys.values.view(np.int64), keys.offsets), floor):
+        coefficients = jaccard(keys, left, right)
+        near = coefficients >= floor
+        found.append((left[near], right[near], coefficients[near]))
+    return _spread(members, *(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
 def _joined(sets: Sequence[npt.NDArray[np.uint64]]) -> ShingleSets:
@@ -97,43 +96,6 @@ def _equal_sets(sets: ShingleSets) -> list[list[int]]:
         if content:
             groups.setdefault(content, []).append(position)
     return list(groups.values())
-
-
-def _candidates(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    shingles, documents = _prefixes(sets, floor)
-    sizes = sets.sizes
-    pairs: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-    held = 0
-    lag = 1
-    # Neighbours at a distance of 1, of 2, ... within the run of one shingle: every two documents of the run meet.
-    starts = np.arange(shingles.size)
-    while starts.size:
-        starts = starts[starts + lag < shingles.size]
-        starts = starts[shingles[starts] == shingles[starts + lag]]
-        one, other = documents[starts], documents[starts + lag]
-        fits = np.minimum(sizes[one], sizes[other]) >= floor * np.maximum(sizes[one], sizes[other]) - 1e-9
-        pairs.append(sorted_distinct(np.minimum(one, other)[fits] * len(sets) + np.maximum(one, other)[fits]))
-        held += pairs[-1].size
-        if held > _BLOCK:
-            pairs = [sorted_distinct(np.concatenate(pairs))]
-            held = 0
-        lag += 1
-    codes = sorted_distinct(np.concatenate(pairs))
-    return codes // max(1, len(sets)), codes % max(1, len(sets))
-
-
-def _prefixes(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    _, inverse, counts = np.unique(sets.values, return_inverse=True, return_counts=True)
-    ranks = np.empty(counts.size, dtype=np.int64)
-    ranks[np.argsort(counts, kind="stable")] = np.arange(counts.size)
-    ranked, shared = ranks[inverse], counts[inverse] > 1
-    owners = np.repeat(np.arange(len(sets)), sets.sizes)
-    order = np.lexsort((ranked, owners))
-    place = np.arange(order.size) - np.repeat(sets.offsets[:-1], sets.sizes)
-    length = np.array([size - math.ceil(floor * size - 1e-9) + 1 for size in sets.sizes.tolist()], dtype=np.int64)
-    chosen = order[(place < np.repeat(length, sets.sizes)) & shared[order]]
-    chosen = chosen[np.argsort(ranked[chosen], kind="stable")]
-    return ranked[chosen], owners[chosen]
 
 
 def _spread(

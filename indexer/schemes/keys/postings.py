@@ -31,7 +31,7 @@ class KeyPostings:
 
     @classmethod
     def of(cls, keys: Ragged) -> Self:
-        return cls._sorted(keys.values, np.repeat(np.arange(len(keys)), keys.sizes))
+        return cls.of_pairs(keys.values, np.repeat(np.arange(len(keys)), keys.sizes))
 
     @classmethod
     def shared(cls, keys: Ragged, layout: KeyLayout, most: int = 0) -> Self:
@@ -47,7 +47,7 @@ class KeyPostings:
             repeated = np.unique(values[1:][values[1:] == values[:-1]])
             places = places[among(keys.values[places], repeated)]
             owners = np.searchsorted(keys.offsets, places, side="right") - 1
-            part = cls._sorted(keys.values[places], owners)
+            part = cls.of_pairs(keys.values[places], owners)
             _, runs, holders = np.unique(part.keys, return_inverse=True, return_counts=True)
             # A sketch may have one key twice.
             several = (holders[runs] > 1) & ((holders[runs] <= most) | (not most))
@@ -55,7 +55,7 @@ class KeyPostings:
         return cls(np.concatenate([part.keys for part in parts]), np.concatenate([part.owners for part in parts]))
 
     @classmethod
-    def _sorted(cls, keys: Positions, owners: Positions) -> Self:
+    def of_pairs(cls, keys: Positions, owners: Positions) -> Self:
         order = np.lexsort((owners, keys))
         keys, owners = keys[order], owners[order]
         fresh = np.ones(keys.size, dtype=np.bool_)
