@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from indexer.batch.clusters.clustering import ClusteringOptions
 from indexer.batch.clusters.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
-from indexer.batch.loading import load
+from indexer.batch.loading import Batch, load
 from indexer.batch.reading import rule_of
-from indexer.batch.rows import Batch
 from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import sketch
 from indexer.clustering.canonical import CanonicalRule

@@ -18,7 +18,7 @@ from indexer.batch.filtering import parts_to_write
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.core.passages.cutting import Cutter, RepeatedSpan, merged
 from indexer.core.passages.repeats import RepeatFinder
-from indexer.core.passages.windows import Hashes
+from indexer.core.passages.spilled import Hashes
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.readers.base import MARK, ColumnNames, value_at
 from indexer.ingest.readers.compression import BROKEN, decompressed, packed

@@ -17,10 +17,17 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import noted_canonical
-from indexer.core.passages.listing import Copied, PassageListing, copied_between, listed, repeated_words
-from indexer.core.passages.maximal import MaximalPassages, maximal_passages
+from indexer.core.passages.listing import (
+    Copied,
+    MaximalPassages,
+    PassageListing,
+    copied_between,
+    listed,
+    maximal_passages,
+    repeated_words,
+)
 from indexer.core.passages.repeats import RepeatFinder, Repeats
-from indexer.core.passages.windows import Positions
+from indexer.core.passages.spilled import Positions
 from indexer.errors import ExtractionError
 from indexer.ingest.rereading import StoredTexts
 from indexer.model import Ref, name_of

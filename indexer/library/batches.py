@@ -16,10 +16,9 @@ from indexer.batch.cutting import Cutting, cut_file
 from indexer.batch.cutting import cut_passages as run_cutting
 from indexer.batch.filtering import keep, parts_to_write, removed_file
 from indexer.batch.form import Form, Making
-from indexer.batch.loading import Loaded
+from indexer.batch.loading import Batch, Loaded, Places
 from indexer.batch.loading import load as run_load
 from indexer.batch.reading import figures, form_in, rule_of
-from indexer.batch.rows import Batch, Places
 from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import Summary
 from indexer.batch.steps import Steps

@@ -16,8 +16,8 @@ from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.copying import Output
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
+from indexer.batch.loading import Batch
 from indexer.batch.reading import rule_of
-from indexer.batch.rows import Batch
 from indexer.batch.sketches import parts
 from indexer.clustering.verdicts import Permitted
 from indexer.errors import UsageError

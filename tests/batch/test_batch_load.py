@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from indexer.batch.clusters.clustering import ClusteringOptions, cluster
 from indexer.batch.form import Form
-from indexer.batch.loading import Loaded, load
+from indexer.batch.loading import Batch, Loaded, load
 from indexer.batch.reading import rule_of
-from indexer.batch.rows import Batch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.memory import require_remembered

@@ -195,6 +195,7 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     # Files are read for what may be near, and for texts that are too short for it.
     several = ["unite"] * 2 + ["read_labelled"] * 4 + ["read_files"] * 2
     once = ["block_values", "connect", "group", "read_ids", "share", "verify", "write_files"]
+    once += ["read_near", "words_in", "count_words", "judge"]
     assert failed == sorted(several + once)
     assert not list(out.rglob(".*.part"))
 

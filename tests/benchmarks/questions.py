@@ -131,7 +131,8 @@ def _values(texts: Sequence[str], scheme: SimhashVariant) -> list[int]:
 
 def _digits(texts: Sequence[str]) -> str:
     """How much of the tokens it is about."""
-    kept = [token.text for text in texts for token in recipe(numbers="keep").tokens(text)]
+    cut = (recipe(numbers="keep").cut(text)[0].tokens for text in texts)
+    kept = [token.decode() for tokens in cut for token in tokens]
     alone = sum(not any(map(str.isalpha, token)) for token in kept)
     mixed = sum(any(map(str.isdigit, token)) for token in kept) - alone
     return (

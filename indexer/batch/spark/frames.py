@@ -124,7 +124,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Documents:
-    """How a step reads columns of all documents, and how documents with a `label` by their `owner` are read."""
+    """Ways to read columns of all documents for a step, and of documents with a `label` by their `owner`."""
 
     mapped: Callable[..., Any]
     labelled: Callable[[Any, Sequence[str]], Any]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indexer.core.passages.repeats import Repeats
-from indexer.core.passages.windows import Positions
+from indexer.core.passages.spilled import Positions
 from indexer.model.ragged import ranges
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.passages.windows import Hashes, Positions
-
+Hashes = npt.NDArray[np.uint64]
+Positions = npt.NDArray[np.int64]
 WordRows = npt.NDArray[np.uint64]
 
 # The most that rows take in memory before they are dealt to files, in bytes.

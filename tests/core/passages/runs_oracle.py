@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from indexer.core.passages.maximal import maximal_passages
+from indexer.core.passages.listing import maximal_passages
 from indexer.core.passages.repeats import RepeatFinder, Repeats
 
 Numbers = Sequence[Sequence[int]]

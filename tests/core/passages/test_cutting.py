@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.core.passages.cutting import Cutter, merged
-from indexer.core.passages.listing import copied_between, listed, repeated_words
-from indexer.core.passages.maximal import maximal_passages
+from indexer.core.passages.listing import copied_between, listed, maximal_passages, repeated_words
 from tests.core.passages import runs_oracle
 
 

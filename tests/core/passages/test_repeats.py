@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.core.passages import repeats, spilled
-from indexer.core.passages.listing import listed, repeated_words
-from indexer.core.passages.maximal import maximal_passages
+from indexer.core.passages.listing import listed, maximal_passages, repeated_words
 from indexer.core.text import hash_tokens, tokenise
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract import extract
