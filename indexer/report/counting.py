@@ -180,10 +180,6 @@ class ReportCounts:
             *undecided,
         ]
 
-    @property
-    def exact(self) -> int:
-        return sum(step.documents for step in self.similarities if step.least == 1.0)
-
 
 @dataclass(slots=True)
 class _SharesByKey:

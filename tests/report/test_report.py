@@ -53,7 +53,7 @@ def test_figures_of_known_duplicates(store: Store) -> None:
     # Their texts were never there.
     assert figures.undecided == figures.repeating
     assert (figures.fingerprinted, figures.short, figures.unclustered) == (7, 1, 0)
-    assert (figures.clusters, figures.in_clusters, figures.exact) == (2, 5, 1)
+    assert (figures.clusters, figures.in_clusters) == (2, 5)
     assert figures.spanning == 1
     # d3 is the earliest of its three, so the others are measured from it.
     assert [(step.label, step.least, step.documents) for step in figures.similarities] == [
