@@ -12,16 +12,17 @@ from indexer.relations.wording import TokenValues, Wording
 
 
 def line_hashes(wording: Wording) -> TokenValues:
-    found = {line.hash for from_end in (False, True) for line in wording.outer_lines(from_end=from_end)}
-    return np.array(list(found), dtype=np.uint64)
+    head, foot = wording.outer_lines
+    return np.array([line.hash for line in {*head, *foot}], dtype=np.uint64)
 
 
 def frame_bounds(wording: Wording, lexicon: Lexicon | None) -> tuple[int, int]:
     start, end = 0, len(wording)
     if lexicon is not None and lexicon.frames:
-        for line in takewhile(lambda line: lexicon.is_frame(line.hash), wording.outer_lines(from_end=False)):
+        head, foot = wording.outer_lines
+        for line in takewhile(lambda line: lexicon.is_frame(line.hash), head):
             start = line.end
-        for line in takewhile(lambda line: lexicon.is_frame(line.hash), wording.outer_lines(from_end=True)):
+        for line in takewhile(lambda line: lexicon.is_frame(line.hash), foot):
             end = line.start
     return start, end
 

@@ -73,6 +73,9 @@ def settled(left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lex
 
 def is_layout(left: Wording, right: Wording, block: Block) -> bool:
     """True for a word broken at a line end, and a number with other marks of thousands."""
+    if left.span(*block[:2]).isalpha() and right.span(*block[2:]).isalpha():
+        # Two words in one piece each are two words, and most blocks are such.
+        return False
     one, other = left.span(*widened(left, *block[:2])), right.span(*widened(right, *block[2:]))
     return bool(one and other) and canonical(one) == canonical(other)
 

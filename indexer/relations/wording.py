@@ -137,8 +137,12 @@ class Wording:
     def vocabulary(self) -> LanguageWords:
         return vocabulary_of(self.text)
 
-    def outer_lines(self, *, from_end: bool) -> Iterator[HashedLine]:
-        """The lines at the head, or those at the foot from the end of the text inward, up to the first sentence end."""
+    @cached_property
+    def outer_lines(self) -> tuple[list[HashedLine], list[HashedLine]]:
+        """The lines at the head and at the foot, from the end of the text inward, up to the first sentence end."""
+        return list(self._frame_lines(from_end=False)), list(self._frame_lines(from_end=True))
+
+    def _frame_lines(self, *, from_end: bool) -> Iterator[HashedLine]:
         place, count = len(self.text) if from_end else 0, 0
         while count < _MOST_LINES and 0 <= place <= len(self.text):
             if from_end:
