@@ -208,7 +208,12 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         begin = time.monotonic()
         try:
             self._run.bring(self._items(inputs))
-            self._sketch_late_mails()
+            # Mails that came before their last lines were known to be frame.
+            made = [*sketched_without_frame(self.store, self._frame, self.settings.schemes, self.settings.min_tokens)]
+            self.store.begin_put(made)()
+            if self._arrivals:
+                for record in made:
+                    self._arrivals.found(record.ref, is_settled=False)
         finally:
             self._frame.keep(self.store)
             self.summary.seconds = time.monotonic() - begin
@@ -389,13 +394,6 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
             yield pending, record
         for one in self._waiting.pop(pending.digest, []):
             yield from self._reused(one, record)
-
-    def _sketch_late_mails(self) -> None:
-        made = list(sketched_without_frame(self.store, self._frame, self.settings.schemes, self.settings.min_tokens))
-        self.store.begin_put(made)()
-        if self._arrivals:
-            for record in made:
-                self._arrivals.found(record.ref, is_settled=False)
 
     def failed(self, outcome: Failed[PendingInput] | _Unread) -> None:
         known = outcome.key
