@@ -19,8 +19,10 @@ from indexer import open_store
 from indexer.core.hamming_index import HammingIndex
 from indexer.errors import ExtractionError, StoreError
 from indexer.extract import extract
+from indexer.extract.base import Limits, Options
 from indexer.ingest.dead_letters import DeadLetters
-from indexer.model import own_files
+from indexer.ingest.sources import Input
+from indexer.model import Record, Ref, own_files
 from indexer.model.own_files import OwnFileError
 from tests.stores.made import INFO, put, record
 
@@ -116,8 +118,9 @@ def test_a_name_that_changes_while_it_is_opened(tmp_path: Path) -> None:
 
 
 def letters(path: Path) -> None:
-    with DeadLetters(path) as kept:
-        kept.write("a", "why", "text")
+    item = Input("a", "a", data=b"text", format="text")
+    with DeadLetters(path, Options(), Limits(), print) as kept:
+        kept(item, Record(Ref("a")), "why")
 
 
 def saved(path: Path) -> None:
@@ -162,7 +165,7 @@ def test_pipes_are_written_to_and_not_read(tmp_path: Path) -> None:
 
 WRITING = """
 import sys, time
-from indexer.model import own_files
+from indexer.model import Record, Ref, own_files
 with own_files.written_whole(sys.argv[1]) as file, own_files.temporary_folder(sys.argv[2]) as folder:
     file.write(b"half")
     file.flush()
