@@ -26,7 +26,7 @@ def note(event, about):
 sys.addaudithook(note)
 """
 # What a plain installation brings for other uses: lists of stop-words, a search engine's client.
-OTHER_USES = {"elastic-transport", "stopwordsiso"}
+OTHER_USES = {"elasticsearch", "stopwordsiso"}
 
 
 def needed(name: str) -> set[str]:

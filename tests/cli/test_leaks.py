@@ -12,7 +12,7 @@ import pytest
 from indexer.cli import cli
 from tests.cli.leaking import COMMANDS, MARK, SECRET_SETTINGS, SHAPES, STORELESS, URLS, Leaks, leaks, talkative, url_of
 
-pytest.importorskip("elastic_transport")
+pytest.importorskip("elasticsearch")
 __all__ = ["leaks"]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import elastic_transport
-from elastic_transport.client_utils import url_to_node_config
+import elasticsearch
 
 from indexer.engine.client.access import Access
 from indexer.engine.client.errors import (
@@ -47,7 +47,7 @@ _BRIEFLY = 10.0
 MAX_RECORD_BYTES = 16 << 20
 
 
-class _Numbers(elastic_transport.JsonSerializer):
+class _Numbers(elasticsearch.JsonSerializer):
     def json_loads(self, data: bytes) -> Any:
         return json.loads(data, parse_float=WrittenFloat)
 
@@ -71,12 +71,14 @@ class Client:
         secure: dict[str, Any] = {}
         if target.hosts[0].startswith("https:"):
             secure = {"ssl_context": access.ssl_context(), "ssl_show_warn": False, "verify_certs": access.verify}
-        self._transport = elastic_transport.Transport(
-            [url_to_node_config(host).replace(**secure) for host in target.hosts],
+        # Its transport sends to both engines; the client above it refuses OpenSearch.
+        self._transport = elasticsearch.Elasticsearch(
+            list(target.hosts),
             serializers={kind.partition(";")[0]: _Numbers() for kind in (JSON, self.form(JSON), self.form(NDJSON))},
             max_retries=0,
             meta_header=False,
-        )
+            **secure,
+        ).transport
         self._answered = False
         # The changes that this client made, by the index that it made them in.
         self.written: Counter[str] = Counter()

@@ -31,7 +31,7 @@ def of_engine(client: Client) -> Iterator[Finding]:
     if wrong := client.too_old(answered):
         yield Finding("engine", "error", *wrong.split(": "))
     else:
-        yield Finding("engine", "ok", f"{known}; client elastic-transport {version('elastic-transport')}")
+        yield Finding("engine", "ok", f"{known}; client elasticsearch {version('elasticsearch')}")
     yield _privileges(client)
 
 

@@ -60,7 +60,7 @@ def test_documents_of_an_owner(server: Server, owned: str, clean: None) -> None:
     name = owned.rpartition("/")[2]
     findings = found(owned, "--texts", code=0)
     product = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}[server.name]
-    assert findings["engine"][1].startswith(f"{product} {server.version}; client elastic-transport 9")
+    assert findings["engine"][1].startswith(f"{product} {server.version}; client elasticsearch 9")
     assert findings["texts"][1].startswith("3 documents as when")
     asked = {"elasticsearch": "asks for no credentials", "opensearch": "does not tell a user's privileges"}
     assert asked[server.name] in findings["privileges"][1]

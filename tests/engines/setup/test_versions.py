@@ -25,7 +25,7 @@ from tests.stores.made import INFO, put, record
 USE = """
 import sys
 sys.path[:0] = sys.argv[2:]
-import elastic_transport
+import elasticsearch
 from asked import counts_with_keys
 from made import INFO, put, record
 from indexer.library.opening import open_store
@@ -33,8 +33,7 @@ from indexer.schemes.keys.simhash64 import simhash_keys
 with open_store(sys.argv[1], create=INFO) as store:
     put(store, record("a", 1), record("b", 1))
     found = counts_with_keys(store, simhash_keys(1))
-    version = elastic_transport.__version__.partition(".")[0]
-    print(version, found, len(list(store.scan())), store.delete([each.ref for each in store.scan()]))
+    print(elasticsearch.__version__[0], found, len(list(store.scan())), store.delete([r.ref for r in store.scan()]))
 """
 
 
@@ -48,13 +47,13 @@ def use(url: str, *folders: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def client8() -> Path:
-    """The folder of elastic-transport 8, installed once beside the servers."""
+    """The folder of client 8, installed once beside the servers."""
     folder = downloads.CACHE / "elasticsearch-client-8"
-    if not (folder / "elastic_transport").is_dir():
-        install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "elastic-transport>=8.15,<9"]
+    if not (folder / "elasticsearch").is_dir():
+        install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "elasticsearch>=8.15,<9"]
         done = subprocess.run(install, capture_output=True, text=True)
         if done.returncode:
-            missing(f"elastic-transport 8 can't be installed: {done.stderr[-300:]}")
+            missing(f"client 8 can't be installed: {done.stderr[-300:]}")
     return folder
 
 
@@ -175,7 +174,7 @@ def test_what_an_engine_remarks_on_requests_reaches_nobody(server: Server, index
 
 def test_a_plain_installation_brings_the_client_of_both_engines() -> None:
     project = tomllib.loads(Path(__file__).resolve().parents[3].joinpath("pyproject.toml").read_text())["project"]
-    assert any(line.startswith("elastic-transport>=") for line in project["dependencies"])
+    assert any(line.startswith("elasticsearch>=") for line in project["dependencies"])
     assert {"elasticsearch", "opensearch"}.isdisjoint(project["optional-dependencies"])
 
 
