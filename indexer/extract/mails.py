@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.errors import MessageError
+from email.errors import MessageError, MissingHeaderBodySeparatorDefect
 from email.header import decode_header, make_header
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
@@ -33,6 +33,9 @@ _LONGEST_NAME = 120
 # RFC 4155: the line before each mail of a mailbox, with a date as asctime() writes it.
 SEPARATOR = rb"From \S[^\n]{0,300}\d\d:\d\d[^\n]{0,60} \d{4}[ \t\r]*$"
 _SEPARATORS = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))" + SEPARATOR + rb"\n", re.MULTILINE)
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_MALFORMED = re.compile(rb"(\n)(?![!-9;-~]+[ \t]*:|[ \t])")
+_REQUIRED = {name: re.compile(rb"\n" + name.encode() + rb"[ \t]*:", re.IGNORECASE) for name in ("From", "Date")}
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 
 
@@ -59,8 +62,15 @@ class _ShallowMessage(Message):
 
 def parsed_mail(data: bytes, *, head_only: bool = False) -> Message:
     """A mail or its head, parsed in time linear in its size. Raises NotImplementedError for a hostile one."""
-    parser = BytesHeaderParser if head_only else BytesParser
-    return parser(_ShallowMessage, policy=_ShortFields()).parsebytes(data)
+    parser = (BytesHeaderParser if head_only else BytesParser)(_ShallowMessage, policy=_ShortFields())
+    mail = parser.parsebytes(data)
+    if any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in mail.defects):
+        head, *rest = _HEAD_END.split(data, maxsplit=1)
+        # RFC 5322, 3.6: each head has both. One that comes later shows a malformed line within it, which continues here
+        # what stands before.
+        if rest and any(name not in mail and _REQUIRED[name].search(head) for name in _REQUIRED):
+            mail = parser.parsebytes(_MALFORMED.sub(rb"\1 ", head) + data[len(head) :])
+    return mail
 
 
 @dataclass(frozen=True, slots=True)

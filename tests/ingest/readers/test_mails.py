@@ -61,6 +61,20 @@ def test_a_mail() -> None:
     }
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_malformed_line_does_not_end_the_head(end: bytes) -> None:
+    lines = [b"Received: from harbour", b"this line is no field", b"From: ann@example.org", b"Subject: Ferries"]
+    head = end.join([*lines, b"Date: Mon, 05 Jan 2026 10:00:00 +0100", b"", b""])
+    entry = only(head + TEXT.encode())
+    assert (entry.data.decode(), entry.title, entry.metadata["from"]) == (TEXT.strip(), "Ferries", "ann@example.org")
+
+
+def test_the_head_may_end_without_an_empty_line() -> None:
+    head = b"Subject: Ferries\nFrom: ann@example.org\nDate: Mon, 05 Jan 2026 10:00:00 +0100\n"
+    text = b"The ferry leaves at nine.\nNote: at ten on Sundays.\n\nBring the tickets.\n"
+    assert only(head + text).data.decode().split() == text.decode().split()
+
+
 def test_of_alternatives_the_plain_one_is_read_and_html_where_it_is_all_there_is() -> None:
     both = mail("plain words\n")
     both.add_alternative("<p>rich words</p>", subtype="html")
