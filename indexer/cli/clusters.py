@@ -283,11 +283,6 @@ def report(
         say(f"{counted(unclustered, 'document')} came since the last clustering; run neardup cluster")
 
 
-_SAMPLE = 2000
-_OF_JUDGMENTS = {"judgments", "precision", "store", "json"}
-_PRECISION = 0.95
-
-
 By = Literal["passage", "origin", "document", "cluster"]
 PassageFormat = Literal["text", "csv", "jsonl", "parquet"]
 
@@ -434,8 +429,6 @@ def _show_passage(passage: Passage) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
-    import sys
-
     if not sys.stderr.isatty() or in_json():
         yield None
         return

@@ -17,7 +17,7 @@ from indexer.clustering.forms_kept_apart import FormsApart
 from indexer.clustering.grouping import Bucket, Groups, radius_of
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings
-from indexer.clustering.relation_notes import TO, NotedRelations
+from indexer.clustering.relation_notes import NEARER, TO, NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparer
@@ -28,7 +28,6 @@ from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.lexicon import Lexicon
-from indexer.relations.relation import COPIES, SAME_WORK
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
@@ -254,7 +253,7 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
         if not word or word == before:
             continue
         cluster = {**noted["cluster"], "relation": word}
-        if word not in (*COPIES, *SAME_WORK):
+        if word not in NEARER:
             cluster = {name: value for name, value in cluster.items() if name not in TO}
         changed.append((record.ref, {"cluster": cluster}))
         told.subtract([before])

@@ -10,6 +10,7 @@ from indexer.clustering.removal import RedundantDocument, Tally
 from indexer.clustering.verdicts import NOT_VERIFIED, Permitted, Reason
 from indexer.clustering.versions import Deletion
 from indexer.errors import UsageError
+from indexer.ingest.left_out import MARKED_DUPLICATE
 from indexer.ingest.sketching import NOTHING
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
@@ -79,7 +80,8 @@ class Copies:
                 known = relation if isinstance(relation, Relation) else Relation("reflowed")
                 found.setdefault(other.ref, RedundantDocument(other, "", digests[digest].ref, 1.0, relation=known))
         without += self._near(asked, rule, found) if rule else 0
-        self.uncompared = UncomparedCounts(without, sum(1 for _ in store.failures()))
+        refused = sum(failure.reason != MARKED_DUPLICATE for failure in store.failures())
+        self.uncompared = UncomparedCounts(without, refused)
         order = {record.ref: place for place, record in enumerate(asked)}
         self.found = sorted(
             self._as_they_are(found),

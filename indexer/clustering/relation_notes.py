@@ -20,7 +20,7 @@ from indexer.stores.base import Store
 UNVERIFIED = "unverified"
 """Noted in place of a relation where a text could not be read."""
 
-_NEARER = (*COPIES, *SAME_WORK)
+NEARER = (*COPIES, *SAME_WORK)
 _DIFFERING = ("form", "reworded", "edited")
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
 # To which other document a relation is, and the first document of the work of both.
@@ -232,7 +232,7 @@ class NotedRelations:
         for (record, _), others in zip(pairs, beside, strict=True):
             found = [(other, texts.between(record, other)) for other in others]
             told = [_noted_of(record, other, each.word) for other, each in found if isinstance(each, Relation)]
-            words.append(min(told, key=lambda word: WORDS.index(word) if word in _NEARER else len(WORDS), default=""))
+            words.append(min(told, key=lambda word: WORDS.index(word) if word in NEARER else len(WORDS), default=""))
         return words
 
 

@@ -174,7 +174,7 @@ class HammingIndex:
                 return cls._mapped(np.memmap(file, dtype="<u8", mode="r", offset=len(MAGIC)))
         except OSError as error:
             raise StoreError(f"{path}: the index can't be read: {error.strerror}") from error
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, TypeError) as error:
             raise StoreError(f"{path}: is damaged, or no index of this version; save it again") from error
 
     @classmethod

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from indexer.errors import StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, Failed, Item, Limits, Options
 from indexer.extract.brought import missing
 from indexer.extract.fields import remark_on, remarked
@@ -208,12 +208,14 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         begin = time.monotonic()
         try:
             self._run.bring(self._items(inputs))
-            # Mails that came before their last lines were known to be frame.
-            made = [*sketched_without_frame(self.store, self._frame, self.settings.schemes, self.settings.min_tokens)]
-            self.store.begin_put(made)()
-            if self._arrivals:
-                for record in made:
+            for record in sketched_without_frame(
+                self.store, self._frame, self.settings.schemes, self.settings.min_tokens
+            ):
+                if self._arrivals:
                     self._arrivals.found(record.ref, is_settled=False)
+        except StoreError:
+            self._frame.changed = False  # to keep it would be refused too, after as long a wait
+            raise
         finally:
             self._frame.keep(self.store)
             self.summary.seconds = time.monotonic() - begin
@@ -235,7 +237,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         group.clear()
         while wanted:
             item = wanted.popleft()
-            yield dataclasses.replace(item, told=self._frame.told) if is_mail(item.key.given.source) else item
+            yield replace(item, told=self._frame.told) if is_mail(item.key.given.source) else item
             self._run.halt_when_told()
         self._run.write_when_due()
 
@@ -273,7 +275,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
 
     def _options_for(self, kind: str | None) -> Options:
         if kind not in self._kinds:
-            self._kinds[kind] = dataclasses.replace(self.options, format=kind) if kind else self.options
+            self._kinds[kind] = replace(self.options, format=kind) if kind else self.options
         return self._kinds[kind]
 
     def _examine(self, group: Sequence[_Read], *, may_wait: bool) -> deque[_Read]:
@@ -353,11 +355,11 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
     def _reused(self, pending: PendingInput, twin: Record) -> list[tuple[PendingInput, Record]]:
         self.summary.reused += 1
         self._frame.repeat(pending.ref, twin.ref)
-        record = dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
+        record = replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
         return [(pending, record)] if self._accept(pending, record) else []
 
     def _adopt(self, pending: PendingInput, record: Record) -> Record:
-        return dataclasses.replace(
+        return replace(
             record,
             ref=pending.ref,
             source=pending.given.source,

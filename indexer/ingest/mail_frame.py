@@ -117,13 +117,13 @@ class MailFrame:
         self._late: list[Ref] = []
         for ref, end in _kept(store.get_resource(ENDS) or b"[]"):
             self.note(ref, end)
-        self._changed = False
+        self.changed = False
 
     def note(self, ref: Ref, sent: MailEnd | None) -> None:
         """Note the end of a mail, also as a worker sent it; other documents have none."""
         if sent is None:
             return
-        self._changed = True
+        self.changed = True
         self._forget(ref)
         end = self._ends[ref] = MailEnd(*sent)
         for line in dict.fromkeys(end.lines):
@@ -149,33 +149,35 @@ class MailFrame:
     def _forget(self, ref: Ref) -> None:
         end = self._ends.pop(ref, None)
         for line in end.lines if end else ():
-            if line in self._unlike:
-                self._unlike[line] = [other for other in self._unlike[line] if other is not end]
+            if left := [other for other in self._unlike.pop(line, ()) if other is not end]:
+                self._unlike[line] = left
 
     def _is_late(self, end: MailEnd) -> bool:
         return end.cut < end.framed(self._frame)
 
     def late(self) -> list[Ref]:
         """The mails that came before their last lines were known to be frame; each is named once."""
-        late = [*self._late, *(ref for ref, end in self._ends.items() if self._is_late(end))]
-        self._ends |= {ref: end._replace(cut=end.framed(self._frame)) for ref, end in self._ends.items()}
+        return [*self._late, *(ref for ref, end in self._ends.items() if self._is_late(end))]
+
+    def settle(self) -> None:
+        """Note that the late mails were sketched anew."""
+        self._ends = {ref: end._replace(cut=end.framed(self._frame)) for ref, end in self._ends.items()}
         self._late = []
-        return late
 
     def keep(self, store: Store) -> None:
-        if self._changed:
+        if self.changed:
             ends = [[ref.id, ref.index, ref.routing, *end] for ref, end in self._ends.items()]
             # A later run learns it anew.
             with suppress(StoreError):
                 if self.told:
                     store.put_resource(FRAME, self.told)
                 store.put_resource(ENDS, json.dumps(ends).encode("ascii"))
-            self._changed = False
+            self.changed = False
 
 
 def _kept(data: bytes) -> Iterator[tuple[Ref, MailEnd]]:
-    with suppress(ValueError, TypeError, RecursionError):
+    with suppress(ValueError, TypeError, OverflowError, RecursionError):
         for name, index, routing, lines, above, cut in json.loads(data):
             end = MailEnd(tuple(map(int, lines)), tuple(tuple(map(int, keys)) for keys in above), int(cut))
-            if len(end.lines) == len(end.above):
-                yield Ref(str(name), str(index), routing), end
+            if len(end.lines) == len(end.above) and all(0 <= line < 1 << 8 * _BYTES for line in end.lines):
+                yield Ref(str(name), str(index), None if routing is None else str(routing)), end

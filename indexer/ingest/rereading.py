@@ -31,7 +31,7 @@ from indexer.ingest.remembered import KnownColumns
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Document, Record
-from indexer.model.chunking import chunks_by_size
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
 from indexer.text.counts import counted
@@ -47,6 +47,8 @@ _UNREADABLE = "unreadable"
 _SECONDS_AT_HAND = 2.0
 # Documents that are extracted together, so that the worker need not wait for each.
 _TOGETHER, _BYTES = 64, 8 << 20
+# So many mails that came before their frame are read together.
+_LATE_AT_ONCE = 1000
 # What is read at once of lines that may be far from each other.
 _NEAR = 1 << 14
 _MOST_COPIED = 4 << 30
@@ -193,14 +195,21 @@ def _known(item: Item[Record] | Failed[Record]) -> Extracted[Record, None] | Fai
 def sketched_without_frame(
     store: Store, frame: MailFrame, schemes: Sequence[Scheme], min_tokens: int
 ) -> Iterator[Record]:
-    """The records of mails that came before their last lines were known to be frame; without unreadable ones."""
+    """Store mails anew that came before their last lines were known to be frame; unreadable ones stay as they are."""
     from indexer.ingest.outcomes import with_sketches
     from indexer.ingest.sketching import sketch_document
 
-    late = filter(None, store.get(frame.late()))
-    for record, document in StoredTexts(store).documents(late):
-        if isinstance(document, Document):
-            yield with_sketches(record, sketch_document(schemes, document, frame.told)[0], min_tokens)
+    texts = StoredTexts(store)
+    for refs in chunks(frame.late(), _LATE_AT_ONCE):
+        made = [
+            with_sketches(record, sketch_document(schemes, document, frame.told)[0], min_tokens)
+            for record, document in texts.documents(filter(None, store.get(refs)))
+            if isinstance(document, Document)
+        ]
+        if made:
+            store.begin_put(made)()
+            yield from made
+    frame.settle()
 
 
 def _as_indexed(record: Record, document: Document) -> Document | ExtractionError:

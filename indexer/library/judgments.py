@@ -51,7 +51,7 @@ class RefusedDocument:
     table: ClassVar[tuple[str, ...]] = ("id", "reason")
 
     id: Annotated[str, "The document, as the file names it"]
-    reason: Annotated[str, "The reason"]
+    reason: Annotated[str, "The reason for leaving it out"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

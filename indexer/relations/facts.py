@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from indexer.relations.alignment import Block
-from indexer.relations.wording import RAISED, Wording
+from indexer.relations.wording import Wording
 
 _GAPS = " \u00a0\u2009\u202f"
 _SEPARATORS = ".,:/-'\u2019\u066c\u066b"
@@ -24,7 +24,7 @@ _LONGEST_NUMBER = 12
 _GROUPS = re.compile(r"(?<![\d.,])(\d{1,3})((?:[,\u066c'\u2019 \u00a0\u2009\u202f]\d{3})+)(?![\d])")
 _BEFORE_UNIT = re.compile(rf"(?<=\d) (?=[^\W\d_]{{1,{_LONGEST_UNIT}}}(?!\w))")
 _LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")
-_RAISED = re.compile(f"[{RAISED}]")
+_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]")
 _KINDS = (
     ("date", re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{2,4}")),
     ("time", re.compile(r"\d{1,2}:\d{2}(:\d{2})?")),
@@ -145,12 +145,18 @@ def _kind(wording: Wording, place: int, said: str) -> str:
         return next((kind for kind, pattern in _KINDS if pattern.match(said)), "code")
     if folded in known.numerals:
         return "number"
-    if "_" in said.strip("_") or not (said.isupper() or said[1:].islower() or len(said) == 1):
+    if "_" in said.strip("_") or (not said.isupper() and said[1:] != said[1:].lower()):
         return "code"
-    if folded in known.negations:
+    if folded in known.negations or _negates(wording, place, said):
         return "negation"
     is_name = said[0].isupper() and said != "I" and not known.capital_nouns
     return "name" if is_name and not wording.initial(place) else ""
+
+
+def _negates(wording: Wording, place: int, said: str) -> bool:
+    if said in ("t", "T"):
+        return wording.before(place) in ("'", "\u2019")
+    return said in "!\u00ac" and place + 1 < len(wording) and not wording.before(place + 1)
 
 
 def canonical(said: str) -> str:

@@ -64,8 +64,9 @@ def settled(left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lex
             judged.append((block, [] if (True, True) in known else known))
     told = Counter(each for _, known in judged for each in known)
     weak = told[True, False] + told[False, True] < _SURE * told[False, False]
-    unclear = [block for block, known in judged if not known or (weak and (False, False) in known)]
-    rest = [block for block, _ in judged if block not in {*unclear}]
+    unclear, rest = list[Block](), list[Block]()
+    for block, known in judged:
+        (unclear if not known or (weak and (False, False) in known) else rest).append(block)
     misread = tuple(dict.fromkeys(words for block in rest for words in _words(left, right, block)))
     more = told[True, False] - told[False, True]
     return Settled(unclear, misread, "left" if more > 0 else "right" if more else "")

@@ -284,7 +284,7 @@ class RenditionCheck:
 
     def _frame(self, wording: Wording, start: int, end: int) -> list[FrameLine]:
         """The lines without a sentence end before and behind the body; of another format, those of the head."""
-        lines = wording.lines()
+        lines = wording.lines
         before = [line for line in lines if line[1] <= start]
         behind = [line for line in lines if line[0] >= end]
         some = before[:_HEAD] if self._other_format else [*before[-_MOST_LINES:], *behind[:_MOST_LINES]]
@@ -361,8 +361,12 @@ def _ends_sentence(wording: Wording, start: int, end: int) -> bool:
 
 def _has_heading(wording: Wording, start: int, end: int) -> bool:
     """True for a short line without a sentence end; the first one of a text is its title."""
-    lines = [line for line in wording.lines() if 0 < start <= line[0] and line[1] <= end]
-    return any(last - first <= _HEADING and not _ends_sentence(wording, first, last) for first, last in lines)
+    lines = (
+        wording.lines[bisect_left(wording.lines, (start, 0)) : bisect_left(wording.lines, (end, 0))] if start else ()
+    )
+    return any(
+        last <= end and last - first <= _HEADING and not _ends_sentence(wording, first, last) for first, last in lines
+    )
 
 
 def _is_line(wording: Wording, start: int, end: int) -> bool:

@@ -34,7 +34,7 @@ _UNSEEN = "\u00ad\u061c\ufeff" + "".join(
 # Behind a number these are feet, inches, minutes or seconds.
 _PRIMES = {"'": "'", "\u2019": "'", "\u2032": "'", '"': '"', "\u201d": '"', "\u2033": '"'}
 # A word is the same with these and without them by its compatibility form: 10⁶ is not 106, nor 5½ 51/2.
-RAISED = "\u00b2\u00b3\u00b9\u2070" + "".join(map(chr, (*range(0x2074, 0x207A), *range(0x2080, 0x208A))))
+_RAISED = "\u00b2\u00b3\u00b9\u2070" + "".join(map(chr, (*range(0x2074, 0x207A), *range(0x2080, 0x208A))))
 _FRACTIONS = "\u00bc\u00bd\u00be" + "".join(map(chr, range(0x2150, 0x215F)))
 _KINDS = (
     (SignKind.NEVER, _WHITE + _QUOTES + _ENDS + _UNSEEN),
@@ -50,7 +50,7 @@ _KINDS = (
     (SignKind.OPENING, "'\u2018\u201a"),
     (SignKind.DOUBLE, '"\u201c\u201d\u201e\u201f'),
     (SignKind.WHITE, "\t\n\v\f\r\x1c\x1d\x1e\x1f " + _WHITE),
-    (SignKind.WITHIN, RAISED + _FRACTIONS),
+    (SignKind.WITHIN, _RAISED + _FRACTIONS),
 )
 
 # Of these four or more in a row are a line or a leader; an asterisk before an item is a bullet.
@@ -158,6 +158,7 @@ class Wording:
                 count += 1
                 yield HashedLine(first, last, lookup8(self.values[first:last].tobytes()))
 
+    @cached_property
     def lines(self) -> list[tuple[int, int]]:
         """The lines of the text, as places."""
         ends = [match.start() for match in _LINE_END.finditer(self.text)]

@@ -43,18 +43,15 @@ class LoadedStore:
         if store is None:
             return [Landed(record, "created") for record in records]
         old = [None] * len(records) if store.created else store.get([record.ref for record in records])
-        left: list[tuple[Record, Status]] = [
-            (record, "replaced" if known else "created")
+        landed = [
+            Landed(record, "created" if not known else "unchanged" if _is_same(known, record) else "replaced")
             for record, known in zip(records, old, strict=True)
-            if not (known and _is_same(known, record))
         ]
-        written = {record.ref: Landed(record, status) for record, status in left}
+        left = [place for place, one in enumerate(landed) if one.status != "unchanged"]
         if not self._dry_run:
-            results = zip(left, store.put(record for record, _ in left), strict=True)
-            written = {
-                record.ref: Landed(record, result.status.value, result.reason) for (record, _), result in results
-            }
-        return [written.get(record.ref) or Landed(record, "unchanged") for record in records]
+            for place, result in zip(left, store.put([records[place] for place in left]), strict=True):
+                landed[place] = Landed(records[place], result.status.value, result.reason)
+        return landed
 
     def finish(self) -> None: ...
 

@@ -107,12 +107,21 @@ def test_what_is_left_out(tmp_path: Path) -> None:
     # If nothing else is said, these lines are what is said.
     assert without_frame("Regards\nAnn", frame.told)[0] == "Regards\nAnn"
     assert sorted(frame.late()) == [Ref(str(number)) for number in range(10)]
+    frame.settle()
     assert frame.late() == []
 
 
 def test_a_damaged_note_is_learned_anew(tmp_path: Path) -> None:
     with open_store(tmp_path / "a.neardup", create=store_info("landmarks")) as store:
-        for end in ("no JSON", "[7]", '[["a", "", null, [1], [], 0]]', '[["a", "", null, [1, 2], [[1], ["x"]], 0]]'):
+        for end in (
+            "no JSON",
+            "[7]",
+            '[["a", "", null, [1], [], 0]]',
+            '[["a", "", null, [1, 2], [[1], ["x"]], 0]]',
+            '[["a", "", [1], [1], [[2]], 0]]',
+            '[["a", "", null, [Infinity], [[2]], 0]]',
+            '[["a", "", null, [-1], [[2]], 0]]',
+        ):
             store.put_resource("mail-ends", end.encode())
             store.put_resource("mail-frame", b"odd")
             frame = MailFrame(store)

@@ -116,12 +116,19 @@ def test_a_digit_that_differs_is_no_misread_one(
         ("Room 5 belongs to it.", "Room belongs to it.", "number 5 / nothing"),
         ("It lasts two years.", "It lasts ten years.", "number two / ten"),
         ("Set max_row now.", "Set max_col now.", "code max_row / max_col"),
+        ("Tenants do smoke here.", "Tenants don't smoke here.", "negation nothing / t"),
+        ("Close it if ready.", "Close it if !ready.", "negation nothing / !"),
+        ("Take the log\u2082 of it.", "Take the log\u00b2 of it.", "code log\u2082 / log\u00b2"),
     ],
 )
 def test_a_typed_fact_that_is_replaced_makes_a_form(left: str, right: str, evidence: str) -> None:
     found = of(left, right)
     assert found.word == "form"
     assert evidence in str(found)
+
+
+def test_a_word_of_a_script_without_case_is_no_code() -> None:
+    assert of("هو مع صديقه هنا", "هو مع والده هنا").word == "reworded"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +151,7 @@ def test_a_typed_fact_that_is_replaced_makes_a_form(left: str, right: str, evide
         ("if (ready) return", "if (!ready) return"),
         ("Rooms 12 3 are let.", "Rooms 1 23 are let."),
         ("It costs 5 10⁶ there", "It costs 5 106 there"),
+        ("Take log₂ of it there", "Take log^2 of it there"),
         ("Brakes ☑ horn ☐ tyres", "Brakes ☐ horn ☑ tyres"),
         ("Revenue ↑ now", "Revenue ↓ now"),
         ("It made -$5m there", "It made $5m there"),

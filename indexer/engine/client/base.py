@@ -202,9 +202,7 @@ class Client:
             except Exception as error:
                 # A library's message about a value that it can't send holds the value.
                 kind = type(error).__name__
-                raise StoreError(
-                    f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
-                ) from None
+                raise StoreError(f"{self.target.shown}: a request can't be sent ({kind})") from None
             waiting(wait, why)
             attempt += 1
 

@@ -23,11 +23,11 @@ from indexer.errors import StoreError
 
 
 def connect(url: str, *, retry: RetryPolicy | None = None, access: Access | None = None) -> Client:
-    """Open a cluster's URL with the official client; an alias of one index is that index."""
+    """Open a cluster's URL; an alias of one index is that index."""
     target = parse_url(url)
     access = access or load_access(target.hosts[0], target.shown, target.user, target.password)
     retry = retry or RetryPolicy()
-    # Requests to Amazon's service are signed by OpenSearch's client; it would not answer an unsigned question.
+    # Only OpenSearch's requests are signed for Amazon, whose service would not answer an unsigned question.
     engine, told = target.engine or ("opensearch" if access.region else ""), None
     if not engine:
         engine, told = _recognise(target, access, retry)
@@ -54,7 +54,7 @@ def _recognise(target: Target, access: Access, retry: RetryPolicy) -> tuple[str,
 
     answer = patiently(asked, target.shown, retry, _engine_of)
     if engine := _engine_of(answer):
-        return engine, answer.json()
+        return engine, answer.json() or {}
     if answer.status == 401:
         raise StoreError(explain_answer(AnswerError(401, "", ""), target.shown, access))
     if answer.leads_away:

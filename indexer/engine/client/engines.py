@@ -36,6 +36,8 @@ class OpenSearchClient(Client):
     hit_order = ({"_shard_doc": "asc"}, BY_INDEX)
 
     def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
+        if access.region and len(target.hosts) > 1:
+            raise StoreError(f"{target.shown}: requests to Amazon are signed for one host; name one")
         super().__init__(target, access, retry)
         self._credentials = self._amazons() if access.region else None
 
