@@ -37,7 +37,7 @@ def hash_of(words: Sequence[str]) -> int:
 
 def pieces(text: str) -> list[str]:
     """What rule 2 of simhash-doc leaves: words and numbers."""
-    cut = oracle.blank_identifiers(oracle.without_marks(text))
+    cut = oracle.blank_identifiers(oracle.normalise(oracle.without_marks(text)))
     return [piece for word in oracle.words(cut) for piece in oracle.KEPT.findall(word)]
 
 
