@@ -19,8 +19,8 @@ _BEHIND_GAP = "%\u2030\u2031\u00b0\u20ac$\u00a3\u00a5\u20bd"
 _BEHIND = _SEPARATORS + _BEHIND_GAP + '"+)'
 # Symbols of units, as kg, have so many letters at most; a longer one is a word.
 _LONGEST_UNIT = 3
-# A number of more words and signs than this is a table.
-_LONGEST_NUMBER = 12
+# A number of more words and signs is a table: a time of RFC 3339 has 15, with a fraction and a zone.
+_LONGEST_NUMBER = 16
 _GROUPS = re.compile(r"(?<![\d.,])(\d{1,3})((?:[,\u066c'\u2019 \u00a0\u2009\u202f]\d{3})+)(?![\d])")
 _BEFORE_UNIT = re.compile(rf"(?<=\d) (?=[^\W\d_]{{1,{_LONGEST_UNIT}}}(?!\w))")
 _LINE_HYPHEN = re.compile("[-\u2010\u00ad][ \t]*\n\\s*|\u00ad")

@@ -114,6 +114,11 @@ def test_a_digit_that_differs_is_no_misread_one(
         ("It belongs to Anna Meyer alone.", "It belongs to Anna Meier alone.", "name Meyer / Meier"),
         ("Animals are allowed.", "Animals are not allowed.", "negation nothing / not"),
         ("Room 5 belongs to it.", "Room belongs to it.", "number 5 / nothing"),
+        (
+            "Sent 2026-10-06T18:12:54.125+01:00.",
+            "Sent 2026-10-06T18:12:54.125+02:00.",
+            "date 2026-10-06T18:12:54.125+01:00 / 2026-10-06T18:12:54.125+02:00",
+        ),
         ("It lasts two years.", "It lasts ten years.", "number two / ten"),
         ("Set max_row now.", "Set max_col now.", "code max_row / max_col"),
         ("Tenants do smoke here.", "Tenants don't smoke here.", "negation nothing / t"),
