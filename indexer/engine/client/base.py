@@ -75,7 +75,6 @@ class Client:
         self._transport = elasticsearch.Elasticsearch(
             list(target.hosts),
             serializers={kind.partition(";")[0]: _Numbers() for kind in (JSON, self.form(JSON), self.form(NDJSON))},
-            max_retries=0,
             meta_header=False,
             **secure,
         ).transport
@@ -98,7 +97,7 @@ class Client:
         headers |= self.signed(method, target, data)
         try:
             meta, answer = self._transport.perform_request(
-                method, target, body=data, headers=headers, request_timeout=timeout
+                method, target, body=data, headers=headers, max_retries=0, request_timeout=timeout
             )
         except elastic_transport.SerializationError:
             # The library's message holds the answer.
