@@ -252,7 +252,12 @@ class RenditionCheck:
 
     @staticmethod
     def _enumerates(wording: Wording, start: int, end: int) -> bool:
-        return bool(_ENUMERATOR.fullmatch(wording.line_before(end))) and start < end
+        if start == end or not _ENUMERATOR.fullmatch(wording.line_before(end)):
+            return False
+        while start and "\n" not in wording.before(start):
+            start -= 1
+        # A number may also begin a line within a sentence.
+        return start in wording.sentence_ends
 
     def _replaces_fact(self, block: Block) -> bool:
         size = block.end - block.start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import textwrap
 from collections import Counter
 
 import pytest
@@ -131,6 +132,17 @@ def test_another_sign_before_a_number_makes_a_form_and_other_brackets_none() -> 
     cold, warm, noted = (f"{told}\n\nThe water has {sign} degrees.\n\n{told[:400]}" for sign in ("-5", "+5", "(5)"))
     assert word(cold, warm, other_format=True) == "form"
     assert word(cold.replace("-5", "[5]"), noted, other_format=True) in CLOSE
+
+
+def test_a_number_that_begins_a_line_within_a_sentence_numbers_no_section() -> None:
+    lines = textwrap.wrap(" ".join(story(1).paragraphs), 72)
+    places = [n for n in range(1, len(lines)) if lines[n - 1][-1].isalpha() and lines[n].split()[0].isalpha()]
+    for place in places[:5]:
+        first, rest = lines[place].split(maxsplit=1)
+        left, right = (
+            "\n".join([*lines[:place], f"{digit * len(first)} {rest}", *lines[place + 1 :]]) for digit in "12"
+        )
+        assert word(left, f"Menu\n\n{right}\n\nContact", other_format=True) == "form"
 
 
 def test_clauses_in_the_sentences_of_one_side_make_no_rendition() -> None:
