@@ -88,6 +88,7 @@ _WHY_LEFT_OUT = {
     "list level": "it says how deep an item stands in a list",
     "subject": "it is the title of the mail",
     "whole page": "it stands beside the main block",
+    "table cell": "an empty cell stands before it, and a text has no columns",
     ENTITY: "entities are never expanded",
     BYTES: "the document has no text; this is the SHA-256 of its bytes",
 }

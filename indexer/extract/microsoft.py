@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import COMMENTER, Limits
+from indexer.extract.base import COMMENTER, Limits, PartsLeftOut
 from indexer.extract.formats import MICROSOFT_MAGIC, Format
 from indexer.extract.packages.office import parts_beside
 from indexer.extract.packages.parts import PackageParts
-from indexer.extract.text import cleaned, in_blocks, marked
+from indexer.extract.text import TABLE_CELL, cleaned, in_blocks, marked
 from indexer.model import Document
 
 _RTF = MICROSOFT_MAGIC[0]
@@ -32,6 +32,7 @@ _STREAMS: Mapping[str, Format] = {
 # The library gives the code of a field (MS-DOC 2.8.25) before what it shows, and SHAPE alone for a picture; the same
 # text as DOCX has no such words.
 _ARGUMENT = r"""(?:\s+(?:\\[a-z]|\\\*\s*\w{1,20}|"[^"\n]{0,2000}"|_\w{1,40}))"""
+_GAP = re.compile(r" (?= )|^ ")
 _FIELD_CODE = re.compile(
     rf"""\b(?:(?:HYPERLINK|PAGEREF|REF|TOC|SEQ|EMBED){_ARGUMENT}+
     |SEQ\s+\w{{1,40}}{_ARGUMENT}+|EMBED\s+(?:Package\b|\w{{1,40}}(?:\.\w{{1,40}}){{1,3}}){_ARGUMENT}*)\s*
@@ -99,8 +100,10 @@ def extract_microsoft(kind: Format, data: bytes, limits: Limits) -> Document:
     elif kind == "doc":
         text = _FIELD_CODE.sub("", text)
     name = f"kreuzberg {_library(kind)[0].__version__} ({kind.upper()})"
+    left_out = _cells_behind_gaps(text) if kind in ("xls", "xlsx") else ()
     text = in_blocks(marked(text))
-    return Document(text, cleaned(title), extractor=name, notes=notes, left_out=_beside(kind, data, text, limits))
+    left_out += _beside(kind, data, text, limits)
+    return Document(text, cleaned(title), extractor=name, notes=notes, left_out=left_out)
 
 
 def _found(kind: Format, data: bytes) -> Any:
@@ -114,6 +117,12 @@ def _found(kind: Format, data: bytes) -> Any:
         if "password" in str(error):
             raise ExtractionError("encrypted", "the document has a password") from None
         raise ExtractionError("malformed", cleaned(str(error))) from None
+
+
+def _cells_behind_gaps(text: str) -> PartsLeftOut:
+    # The library writes a space between two cells, also between empty ones.
+    rows = [_GAP.sub(" |", row) for row in map(str.rstrip, text.split("\n")) if _GAP.search(row)]
+    return ((TABLE_CELL, "; ".join(rows)),) if rows else ()
 
 
 def _without_pictures(data: bytes, limits: Limits) -> bytes:

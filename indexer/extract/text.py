@@ -32,6 +32,12 @@ _NO_TITLE = re.compile(
 _MARKED = str.maketrans({"\n": ROW_END, "\t": CELL_END, "\f": PAGE_END})
 DELETED, DELETION = "deleted", "[\u2026]"
 """The name of text that was deleted in a document, and the mark that stands for it in the text."""
+_ROWS = re.compile("\f[ \f]")
+# A cell without words, and the beginning or the end of another one.
+_EMPTY_CELL = re.compile(r"\f\t(?:[^\S\f]|\f\n)*\f\t(?:[^\S\f]|\f\n)*\f\t")
+_LONGEST_CELL = 200
+TABLE_CELL = "table cell"
+"""The kind of cells that stand behind an empty one in their row."""
 _FENCE = re.compile(r" {0,3}(?:```|~~~)")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*])")
@@ -132,6 +138,21 @@ def cleaned(text: str) -> str:
 
 def in_blocks(text: str) -> str:
     return markup.collapsed(text, marks=True) if "\f" in text else cleaned(text)
+
+
+def cells_behind_gaps(text: str) -> tuple[tuple[str, str], ...]:
+    """The cells of rows with an empty cell before a filled one: a text has no columns to tell their places by.
+
+    `text` has marks at the beginning and the end of each cell and row; cells left open to the next one are not judged.
+    """
+    found: list[str] = []
+    rows = _ROWS.split(text) if _EMPTY_CELL.search(text) else ()
+    for row in filter(_EMPTY_CELL.search, rows):
+        cells = row.split(CELL_END)[1::2]
+        filled = [place for place, cell in enumerate(cells) if cell.strip()]
+        if filled and filled[-1] >= len(filled):
+            found += (f"column {place + 1}: {cleaned(cells[place])[:_LONGEST_CELL]}" for place in filled)
+    return ((TABLE_CELL, ", ".join(found)),) if found else ()
 
 
 def marked(text: str) -> str:

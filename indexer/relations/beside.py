@@ -19,7 +19,7 @@ from indexer.relations.lexicon import Hashes, Lexicon
 _TELLING = frozenset(
     [
         *("page margin", "page header", "page footer", "deleted", "subject"),
-        *("comment", "commenter", "book author", "chart", "diagram"),
+        *("comment", "commenter", "book author", "chart", "diagram", "table cell"),
     ]
 )
 _HEAD = 2000

@@ -15,6 +15,7 @@ from indexer.extract.mails import MailParts
 from indexer.extract.packages.office import parts_beside
 from indexer.extract.packages.parts import PackageParts
 from indexer.model import Document
+from tests.extract.made_office import docx
 from tests.extract.made_pdf import make_pdf
 
 EXTRACTORS: tuple[Extractor, ...] = ("fast", "reference")
@@ -61,6 +62,38 @@ def test_what_text_alone_would_not_say_is_written_out(
 ) -> None:
     found = read(page, "a.html", extractor)
     assert (found.text, found.left_out) == (text, left_out)
+
+
+CELLS = (("table cell", "column 1: tea, column 3: x"),)
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    ("row", "left_out"),
+    [
+        ("<tr><td>tea</td><td></td><td>x</td></tr>", CELLS),
+        ("<tr>\n<td><p>tea</p></td>\n<td>&nbsp;</td>\n<th>x</th>\n</tr>", CELLS),
+        ("<tr><td></td><td>x</td></tr>", (("table cell", "column 2: x"),)),
+        ("<tr><td>tea</td><td>x</td><td></td></tr>", ()),
+        ("<tr><td>tea<td>x</tr>", ()),
+    ],
+)
+def test_the_column_of_a_cell_behind_an_empty_one_counts(
+    row: str, left_out: tuple[tuple[str, str], ...], extractor: Extractor
+) -> None:
+    table = f"<table><tr><th>drink<th>yes<th>no</tr>{row}</table>"
+    assert read(f"<body><p>Tick a box.</p>{table}<p>Thank you.</p>", "a.html", extractor).left_out == left_out
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_the_column_of_a_cell_counts_in_other_formats(extractor: Extractor) -> None:
+    cells = [f"<w:tc><w:p><w:r><w:t>{said}</w:t></w:r></w:p></w:tc>" for said in ("tea", "", "x")]
+    letter = docx(f"<w:tbl><w:tr>{''.join(cells)}</w:tr></w:tbl>")
+    assert CELLS[0] in read(letter, "a.docx", extractor).left_out
+    rows = "<row><entry>tea</entry><entry/><entry>x</entry></row>"
+    table = f"<informaltable><tgroup><tbody>{rows}</tbody></tgroup></informaltable>"
+    article = f"<article><para>Tick a box.</para>{table}</article>"
+    assert read(article, "a.xml", extractor).left_out == CELLS
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)

@@ -21,7 +21,7 @@ from indexer.extract.base import EXTRACTOR_VERSION, Content, PartsLeftOut, requi
 from indexer.extract.declared import declared_in_page
 from indexer.extract.markup import boilerplate
 from indexer.extract.markup.quoted import own_html
-from indexer.extract.text import cleaned, decode, in_blocks, marked
+from indexer.extract.text import cells_behind_gaps, cleaned, decode, in_blocks, marked
 from indexer.model import Document
 
 if TYPE_CHECKING:
@@ -206,7 +206,8 @@ class _ReadPage(NamedTuple):
 
 def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> _ReadPage:
     tree, title, left_out = _pruned(page, content, unwrapped)
-    return _ReadPage(in_blocks(tree.root.text_lexbor() or "") if tree.root else "", title, left_out)
+    text = (tree.root.text_lexbor() or "") if tree.root else ""
+    return _ReadPage(in_blocks(text), title, left_out + cells_behind_gaps(text))
 
 
 def _pruned(
@@ -285,7 +286,8 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> _R
     title = named.get_text() if named else ""
     found = tree.select(boilerplate.selector(page, content))
     left_out = boilerplate.remove(map(_ReferenceElement, found), page, content)
-    return _ReadPage(in_blocks("".join(tree.find_all(string=_is_text))), cleaned(title), left_out)
+    text = "".join(tree.find_all(string=_is_text))
+    return _ReadPage(in_blocks(text), cleaned(title), left_out + cells_behind_gaps(text))
 
 
 def _main_content(source: bytes, quoted: PartsLeftOut) -> Document:

@@ -29,7 +29,7 @@ from indexer.extract.markup.vocabularies import (
     Vocabulary,
     vocabulary_of,
 )
-from indexer.extract.text import cleaned, decode, in_blocks, marked
+from indexer.extract.text import cells_behind_gaps, cleaned, decode, in_blocks, marked
 from indexer.model import Document
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
@@ -52,10 +52,11 @@ def extract_xml(data: bytes, extractor: str) -> Document:
         parse_reference(source, builder)
         notes = ("read in recovery, as far as the markup goes",)
     builder.rfc.finish()
-    text = in_blocks("".join((*builder.parts, *builder.notes)))
+    text = "".join((*builder.parts, *builder.notes))
     title = cleaned("".join(builder.title))
     name = _extractor_name(extractor, builder.vocabulary.name)
-    return Document(text, title, extractor=name, notes=notes, left_out=(*builder.left_out, *_entities(source)))
+    left_out = (*builder.left_out, *_entities(source), *cells_behind_gaps(text))
+    return Document(in_blocks(text), title, extractor=name, notes=notes, left_out=left_out)
 
 
 @cache

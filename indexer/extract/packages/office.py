@@ -19,7 +19,7 @@ from indexer.extract.base import COMMENTER, EXTRACTOR_VERSION, Content
 from indexer.extract.formats import names
 from indexer.extract.markup.xml import Builder, in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
-from indexer.extract.text import DELETED, DELETION, as_title, cleaned, in_blocks
+from indexer.extract.text import DELETED, DELETION, as_title, cells_behind_gaps, cleaned, in_blocks
 from indexer.model import Document
 
 # A title stands among the first paragraphs; a heading is one where all begins with it and it is the only one of its
@@ -282,8 +282,8 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
         for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
         if name in parts or name == "word/document.xml"
     ]
-    text = in_blocks(BLOCK_END.join(_words(data, extractor, words) for words, data in read))
-    left_out = [part for words, _ in read for part in words.left_out]
+    text = BLOCK_END.join(_words(data, extractor, words) for words, data in read)
+    left_out = [*(part for words, _ in read for part in words.left_out), *cells_behind_gaps(text)]
     for name in parts.names("word/header", "word/footer"):
         left_out += _aside(parts, name, extractor)
     left_out += parts_beside(parts, "word", extractor)
@@ -294,22 +294,23 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
             body = read[0][0]
             _parse(parts.read("word/styles.xml"), extractor, body.styles)
             title = body.title()
-    return _extracted("DOCX", extractor, text, title, left_out)
+    return _extracted("DOCX", extractor, in_blocks(text), title, left_out)
 
 
 def extract_open_document(parts: PackageParts, _content: Content, extractor: str) -> Document:
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
     words = _OpeningText("p h", _OUT_OF_OPEN_DOCUMENT)
-    text = in_blocks(_words(parts.read("content.xml"), extractor, words))
-    left_out = words.left_out + (_aside(parts, "styles.xml", extractor) if "styles.xml" in parts else [])
+    text = _words(parts.read("content.xml"), extractor, words)
+    left_out = [*words.left_out, *cells_behind_gaps(text)]
+    left_out += _aside(parts, "styles.xml", extractor) if "styles.xml" in parts else []
     for name in parts.names(""):
         # A formula or a chart.
         if name.endswith("/content.xml"):
             with suppress(ExtractionError):
                 left_out.append(("object", cleaned(_words(parts.read(name), extractor, _OfficeText("p math")))))
     title = _title(parts, "meta.xml", extractor) or words.title()
-    return _extracted("OpenDocument", extractor, text, title, left_out)
+    return _extracted("OpenDocument", extractor, in_blocks(text), title, left_out)
 
 
 def _aside(parts: PackageParts, name: str, extractor: str) -> list[tuple[str, str]]:
