@@ -87,11 +87,11 @@ def without_times(record: dict[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in record.items() if value is not None and name != "indexed_at"}
     for name, each in found.items():
         if isinstance(each, dict):
-            found[name] = {key: value for key, value in each.items() if value is not None and (name, key) != CLUSTER_ID}
+            found[name] = {key: value for key, value in each.items() if value is not None and (name, key) not in DRAWN}
     return found
 
 
-CLUSTER_ID = ("cluster", "id")
+DRAWN = {("cluster", "id"), ("cluster", "copies_id"), ("cluster", "work_id")}
 
 
 def test_what_is_sent_through_is_near_by_the_default_rule(painless: Server, index: str) -> None:
@@ -246,6 +246,9 @@ def test_the_records_are_those_of_annotate(painless: Server, index: str) -> None
         assert {field: value for field, value in ours.items() if field != "neardup"} == document
         records = [without_times(each.get("neardup", {})) for each in (ours, theirs)]
         assert records[0] == records[1], name
+        assert all(
+            len({each["neardup"]["cluster"][id_] for _, id_ in DRAWN}) == 1 for each in (ours, theirs) if records[0]
+        )
         assert ("minhash" in records[0]) == (name != "none")
     pending = {"query": {"exists": {"field": "neardup.pending"}}}
     assert painless.request("POST", f"/{index}/_count", pending)["count"] == 0
