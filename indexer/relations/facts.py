@@ -149,8 +149,7 @@ def _kind(wording: Wording, place: int, said: str) -> str:
         return "code"
     if folded in known.negations or _negates(wording, place, said):
         return "negation"
-    is_name = said[0].isupper() and said != "I" and not known.capital_nouns
-    return "name" if is_name and not wording.initial(place) else ""
+    return "name" if said != "I" and wording.is_name(place) else ""
 
 
 def _negates(wording: Wording, place: int, said: str) -> bool:

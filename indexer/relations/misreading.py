@@ -44,7 +44,7 @@ def settled(left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lex
     """Tell blocks that change something from layout and misread words.
 
     A word is misread if it looks like the other one, see `is_misreading`, and only the other is known. If neither is,
-    the sure misreadings of the same texts decide.
+    or both are names, of which a collection knows few, the sure misreadings of the same texts decide.
     """
 
     @cache
@@ -56,11 +56,15 @@ def settled(left: Wording, right: Wording, blocks: Sequence[Block], lexicon: Lex
         value = int(wording.values[place])
         return value in equal() or (lexicon is not None and lexicon.says(value) > 0)
 
+    def known_of(one: int, other: int) -> tuple[bool, bool]:
+        found = knows(left, one), knows(right, other)
+        return (False, False) if not all(found) and left.is_name(one) and right.is_name(other) else found
+
     judged: list[tuple[Block, list[tuple[bool, bool]]]] = []
     for block in blocks:
         if not is_layout(left, right, block):
             places = zip(range(*block[:2]), range(*block[2:]), strict=True) if are_misread(left, right, block) else ()
-            known = [(knows(left, one), knows(right, other)) for one, other in places]
+            known = [known_of(*both) for both in places]
             judged.append((block, [] if (True, True) in known else known))
     told = Counter(each for _, known in judged for each in known)
     weak = told[True, False] + told[False, True] < _SURE * told[False, False]

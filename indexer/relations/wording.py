@@ -208,6 +208,10 @@ class Wording:
     def initial(self, place: int) -> bool:
         return place in self.sentence_ends or any(character in f"\n{_QUOTES}" for character in self.before(place))
 
+    def is_name(self, place: int) -> bool:
+        """True for a capital word within a sentence, in a language that writes no other nouns so."""
+        return self.word(place)[0].isupper() and not self.initial(place) and not self.vocabulary.capital_nouns
+
 
 def _without_layout(text: str) -> str:
     if "\f" in text:

@@ -132,6 +132,13 @@ def test_a_typed_fact_that_is_replaced_makes_a_form(left: str, right: str, evide
     assert evidence in str(found)
 
 
+def test_a_name_is_misread_only_beside_words_that_surely_are() -> None:
+    lexicon = known(FRAME.format("The chair is Peter Novak of the harbour office."))
+    left, right = "The chair is Peter Novak of the harbour office.", "The chair is Peter Novah of the harbour office."
+    assert of(left, right, lexicon).word == "form"
+    assert of(left, right.replace("harbour", "barbour"), lexicon).word == "noise"
+
+
 def test_a_word_of_a_script_without_case_is_no_code() -> None:
     assert of("هو مع صديقه هنا", "هو مع والده هنا").word == "reworded"
 
