@@ -121,7 +121,7 @@ def with_frame(store: Store, questions: Iterable[AnyQuestion]) -> Iterator[AnyQu
     for each in questions:
         if isinstance(each, Question) and each.text is not None and (not each.source or is_mail(each.source)):
             frame = frame_of(store) if frame is None else frame
-            yield replace(each, frame=frame)
+            yield replace(each, frame=frame) if frame else each
         else:
             yield each
 

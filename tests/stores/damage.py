@@ -270,7 +270,7 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [each.rule + each.at for each in store.clustering_notes().values()],
     lambda store: [one.digest for each in store.decisions() for one in each.documents],
     lambda store: store.sketch_counts(),
-    lambda store: store.get_resource("resource"),
+    lambda store: [store.get_resource(name) for name in ("resource", "second")],
 )
 WRITES: tuple[Callable[[Store], Any], ...] = (
     lambda store: put(store, *(record(f"document-{n}", n * 77, sketches=sketches(n)) for n in range(0, 500, 3))),
