@@ -44,6 +44,11 @@ def page(body: str, title: str = "") -> str:
     return f"<title>{title}</title><main><p>{body}</p></main>"
 
 
+def ticked(column: int) -> str:
+    cells = "".join(f"<td>{'x' * (place == column)}</td>" for place in (1, 2))
+    return f"<table><tr><th>part<th>good<th>bad</tr><tr><td>horn</td>{cells}</tr></table>"
+
+
 KINDS: dict[str, tuple[str, str | bytes, str | bytes]] = {
     "PDF pages with another bill number in their margin": (
         "pdf", make_pdf([LINES, LINES[::-1]], header="Bill 4711"), make_pdf([LINES, LINES[::-1]], header="Bill 5822"),
@@ -67,6 +72,7 @@ KINDS: dict[str, tuple[str, str | bytes, str | bytes]] = {
     "tables of numbers, equal to the byte": ("txt", "1 2\n3 4\n", "1 2\n3 4\n"),
     "a superscript and a plain digit (10⁶, 106)": ("txt", f"{TEXT} It has 10⁶ cells.", f"{TEXT} It has 106 cells."),
     "a checked and an unchecked box": ("txt", f"{TEXT} Brakes ☑ horn ☐", f"{TEXT} Brakes ☐ horn ☑"),
+    "a tick in another column of a table": ("html", page(f"{TEXT}{ticked(1)}"), page(f"{TEXT}{ticked(2)}")),
     "a negative and a positive amount": ("txt", f"{TEXT} It made –$5.", f"{TEXT} It made $5."),
     "a list with bullets and without": ("txt", f"{TEXT}\n\ntea\nrye\n", f"{TEXT}\n\n• tea\n• rye\n"),
     "a clause more (\"except on Sundays\")": ("txt", TEXT, TEXT.replace("seven.", "seven, except on Sundays.")),
