@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mailbox
 import textwrap
-from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -12,36 +11,10 @@ import pytest
 import indexer
 from indexer.ingest.indexing import store_info
 from indexer.ingest.mail_frame import MailEnd, MailFrame, without_frame
-from indexer.library.collection import Collection
 from indexer.library.opening import open_store
 from indexer.model import Ref
 from tests.cli.written import prose
-
-DISCLAIMER = textwrap.fill(f"This letter is for the named reader alone. {prose(999, 150)}", 72)
-
-
-def mail(number: int, words: int = 40, *, below: str = DISCLAIMER, kind: str = "plain", attached: int = 0) -> bytes:
-    made = EmailMessage()
-    made["From"], made["To"] = f"ann{number % 7}@example.org", "ben@example.org"
-    made["Subject"], made["Message-ID"] = f"Topic {number}", f"<{number}.{words}@example.org>"
-    body, end = textwrap.fill(prose(number, words), 72), below
-    if kind == "html":
-        body, end = f"<p>{body}</p>", f"<div>{below}</div>"
-    made.set_content(f"{body}\n\n{end}\n", subtype=kind)
-    if attached:
-        made.add_attachment(str(number).encode(), "application", "x-none", filename="a.bin")
-    return bytes(made)
-
-
-def written(folder: Path, mails: list[bytes], first: int = 0) -> Path:
-    folder.mkdir(exist_ok=True)
-    for number, data in enumerate(mails, first):
-        (folder / f"{number:03}.eml").write_bytes(data)
-    return folder
-
-
-def near(store: Collection) -> set[frozenset[str]]:
-    return {frozenset((one.left, one.right)) for one in store.pairs()}
+from tests.ingest.disclaimed import mail, near, written
 
 
 @pytest.mark.parametrize("kind", ["plain", "html"])

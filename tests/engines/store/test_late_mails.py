@@ -6,7 +6,7 @@ from pathlib import Path
 
 import indexer
 from tests.engines.servers import Server
-from tests.ingest.test_mail_frame import mail, near, written
+from tests.ingest.disclaimed import mail, near, written
 
 
 def test_late_mails_are_sketched_anew_in_an_engine(server: Server, index_name: str, tmp_path: Path) -> None:
