@@ -19,7 +19,6 @@ from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.digests import content_id, source_digest
 from indexer.ingest.left_out import (
     DUPLICATE,
-    MARKED_DUPLICATE,
     REFUSED_DUPLICATE,
     DuplicateFilter,
     HeldBack,
@@ -42,16 +41,6 @@ if TYPE_CHECKING:
     from indexer.ingest.sketching import DigestedSketches
     from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo
-
-# Reasons of failure beside those of `indexer.extract.REASONS`.
-REASONS: Mapping[str, str] = {
-    "special-file": "A pipe, socket, device or folder, or a file of the store or of a batch; it was not read.",
-    "duplicate-id": "Another existing file is stored under this id.",
-    "refused": "The store did not take the record.",
-    DUPLICATE: "A near-duplicate of a stored document, left out as asked for; it is no error.",
-    REFUSED_DUPLICATE: "A near-duplicate of a stored document, refused as asked for by --on.",
-    MARKED_DUPLICATE: "A near-duplicate of a stored document, stored with a mark as asked for by --on; it is no error.",
-}
 
 # What is read ahead of the workers.
 _GROUP_ITEMS, _MOST_GROUP_ITEMS = 64, 256

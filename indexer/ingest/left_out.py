@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 _MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
 DUPLICATE, REFUSED_DUPLICATE, MARKED_DUPLICATE = "duplicate", "refused-duplicate", "marked-duplicate"
+# Reasons of failure beside those of `indexer.extract.REASONS`.
+REASONS: Mapping[str, str] = {
+    "special-file": "A pipe, socket, device or folder, or a file of the store or of a batch; it was not read.",
+    "duplicate-id": "Another existing file is stored under this id.",
+    "refused": "The store did not take the record.",
+    DUPLICATE: "A near-duplicate of a stored document, left out as asked for; it is no error.",
+    REFUSED_DUPLICATE: "A near-duplicate of a stored document, refused as asked for by --on.",
+    MARKED_DUPLICATE: "A near-duplicate of a stored document, stored with a mark as asked for by --on; it is no error.",
+}
 _AT_ONCE = 1000
 
 

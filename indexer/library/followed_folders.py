@@ -274,7 +274,7 @@ def _watched(folders: Sequence[str], store: str, hint: Event) -> Callable[[], No
 
     own = os.path.realpath(store)
 
-    class _Listener(FileSystemEventHandler):
+    class _FolderEvents(FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:
             changed = os.fsdecode(event.src_path)
             if event.event_type in _CHANGES and not os.path.realpath(changed).startswith(own):
@@ -282,7 +282,7 @@ def _watched(folders: Sequence[str], store: str, hint: Event) -> Callable[[], No
 
     observer: Any = Observer()
     for folder in folders:
-        observer.schedule(_Listener(), folder, recursive=True)
+        observer.schedule(_FolderEvents(), folder, recursive=True)
     observer.start()
 
     def end() -> None:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from indexer.extract.base import REASONS
-from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
+from indexer.ingest.left_out import REASONS as PIPELINE_REASONS
 from indexer.model import Ref
 from indexer.report.contents import ComparedTexts, ReportContents, ShownPair
 from indexer.report.counting import NOT_COMPARED, ReportCounts, Share

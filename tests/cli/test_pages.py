@@ -16,7 +16,7 @@ from pyarrow import parquet
 from indexer.cli import cli
 from indexer.extract import REASONS
 from indexer.extract.ocr import tesseract
-from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
+from indexer.ingest.left_out import REASONS as PIPELINE_REASONS
 from indexer.model.decisions import JudgedSample
 from tests.cli.command import write
 from tests.cli.written import html, pdf, prose
