@@ -35,29 +35,7 @@ if TYPE_CHECKING:
     from indexer.library.stores import MatchRule
 
 
-@command(
-    "Pair",
-    heading="Columns",
-    short_help="List all near-duplicate pairs.",
-    epilog="""
-\b
-Examples:
-  neardup pairs > pairs.csv
-  neardup pairs --match simhash-doc@6bits --format jsonl | jq -c 'select(.bits > 3)'
-  neardup pairs --against new.neardup             two stores against each other
-  neardup hash new/*.html --json > new.jsonl
-  neardup pairs --against new.jsonl --format csv  files against the store, by their simhash
-  neardup pairs --similarity 0.8 --explain
-  neardup pairs --match simhash-doc@7bits+minhash@0.7
-  neardup pairs --relation --format jsonl | jq -c 'select(.relation == "form")'
-
-Lists every near pair once, in no particular order, as soon as it is found. n equal documents make n(n-1)/2 pairs;
---collapse pairs them only with the first.
-
-With --against, left is in the store and right in the other one. Standard error says how many documents were not
-compared, and why.
-""",
-)
+@command("Pair", heading="Columns", short_help="List all near-duplicate pairs.")
 def pairs(  # noqa: PLR0913 - they are options of the command
     *, store: StoreAsked, matching: Matching,
     format: Annotated[RowFormat, Option("The output format; parquet needs the extra parquet.")] = "csv",  # noqa: A002
@@ -72,7 +50,24 @@ def pairs(  # noqa: PLR0913 - they are options of the command
         "texts again, and takes much longer than finding the pairs.", setting="against")],
     filter: FilterAsked,  # noqa: A002
 ) -> None:  # fmt: skip
-    """List all pairs of stored documents that are near-duplicates."""
+    """List all pairs of stored documents that are near-duplicates.
+
+    Examples:
+      neardup pairs > pairs.csv
+      neardup pairs --match simhash-doc@6bits --format jsonl | jq -c 'select(.bits > 3)'
+      neardup pairs --against new.neardup             two stores against each other
+      neardup hash new/*.html --json > new.jsonl
+      neardup pairs --against new.jsonl --format csv  files against the store, by their simhash
+      neardup pairs --similarity 0.8 --explain
+      neardup pairs --match simhash-doc@7bits+minhash@0.7
+      neardup pairs --relation --format jsonl | jq -c 'select(.relation == "form")'
+
+    Lists every near pair once, in no particular order, as soon as it is found. n equal documents make n(n-1)/2 pairs;
+    --collapse pairs them only with the first.
+
+    With --against, left is in the store and right in the other one. Standard error says how many documents were not
+    compared, and why.
+    """
     if against and collapse:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
     if against and relation:
@@ -94,29 +89,7 @@ def pairs(  # noqa: PLR0913 - they are options of the command
     say(f"{counted(found.count, 'pair')} by {rule.in_words}" + (f", written to {output}" if output else ""))
 
 
-@command(
-    "Clustering",
-    short_help="Put near-duplicates into clusters.",
-    epilog="""
-\b
-Examples:
-  neardup cluster
-  neardup cluster --canonical longest --dry-run
-  neardup cluster --canonical source --prefer 'https://docs.example.org/*' --prefer '*/mirror/*'
-  neardup cluster --canonical field:rank:desc
-  neardup cluster --time-field published
-  neardup cluster --similarity 0.8
-  neardup cluster --match simhash-doc@3bits
-
-Near documents form a cluster, directly or through others. Chains are split, so that each document is near the one in
-the centre. Every document has a cluster id, even alone; a cluster keeps its id as long as it contains the document it
-was named after. Short documents, and documents without the sketch of the rule, are in no cluster.
-
-The store remembers the rule, the bound, the canonical rule and --apart, for prune, report, index --cluster and the
-next cluster. neardup cluster says if something changes. Running it again writes nothing. "neardup show ID" shows a
-document's cluster.
-""",
-)
+@command("Clustering", short_help="Put near-duplicates into clusters.")
 def cluster(  # noqa: PLR0913 - they are options of the command
     *, store: StoreAsked, matching: Matching, clustering: ClusterOptions,
     time_field: Annotated[str | None, Option("The field with the date, in the metadata or in the documents of an "
@@ -133,7 +106,25 @@ def cluster(  # noqa: PLR0913 - they are options of the command
     dry_run: Annotated[bool, Option("Print the changes, and write nothing.")],
     json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
+    """Put all stored documents into clusters of near-duplicates, and write the changes to the store.
+
+    Examples:
+      neardup cluster
+      neardup cluster --canonical longest --dry-run
+      neardup cluster --canonical source --prefer 'https://docs.example.org/*' --prefer '*/mirror/*'
+      neardup cluster --canonical field:rank:desc
+      neardup cluster --time-field published
+      neardup cluster --similarity 0.8
+      neardup cluster --match simhash-doc@3bits
+
+    Near documents form a cluster, directly or through others. Chains are split, so that each document is near the one
+    in the centre. Every document has a cluster id, even alone; a cluster keeps its id as long as it contains the
+    document it was named after. Short documents, and documents without the sketch of the rule, are in no cluster.
+
+    The store remembers the rule, the bound, the canonical rule and --apart, for prune, report, index --cluster and the
+    next cluster. neardup cluster says if something changes. Running it again writes nothing. "neardup show ID" shows a
+    document's cluster.
+    """
     with opened_collection(store, read_only=dry_run, refresh=refresh) as collection:
         made = collection.cluster(
             match=matching,
@@ -235,24 +226,6 @@ class Showing:
     "indexer.report.figures:ReportFigures",
     heading="With --format json one object",
     short_help="Report what is duplicated, as a page or in figures.",
-    epilog="""
-\b
-Examples:
-  neardup report -o report.html
-  neardup report --format json -o - | jq .could_go.documents
-  neardup report --link 'https://example.org/articles/{id}'
-  neardup report --format md --time-field published -o report.md
-
-Reports the clusters stored by "neardup cluster". The page is a single file and loads nothing from elsewhere. It shows
-how much is duplicated, by format, source and time, sizes of clusters, similarities, the largest clusters, clusters
-that are near for a menu or a licence, and for some documents the differences word by word, if their files are
-unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it leaves
-out. The other formats have the same figures without texts.
-
-In the page you can choose documents to keep, to drop and to call not the same, and save this for "neardup prune
---decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
-documents are right.
-""",
 )
 def report(
     *, store: StoreAsked,
@@ -261,7 +234,24 @@ def report(
     format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
     showing: Showing,
 ) -> None:  # fmt: skip
-    """Report how much of the store is duplicated, and where, as a page or in figures."""
+    """Report how much of the store is duplicated, and where, as a page or in figures.
+
+    Examples:
+      neardup report -o report.html
+      neardup report --format json -o - | jq .could_go.documents
+      neardup report --link 'https://example.org/articles/{id}'
+      neardup report --format md --time-field published -o report.md
+
+    Reports the clusters stored by "neardup cluster". The page is a single file and loads nothing from elsewhere. It
+    shows how much is duplicated, by format, source and time, sizes of clusters, similarities, the largest clusters,
+    clusters that are near for a menu or a licence, and for some documents the differences word by word, if their files
+    are unchanged. With --passages it also shows passages in several documents. It stays under 10 MB and says what it
+    leaves out. The other formats have the same figures without texts.
+
+    In the page you can choose documents to keep, to drop and to call not the same, and save this for "neardup prune
+    --decisions". You can also judge a random sample: "neardup evaluate --judgments" then says how many of the removable
+    documents are right.
+    """
     place = output or ("report.html" if format == "html" else "-")
     with opened_collection(store, read_only=True) as collection:
         # The other formats show no texts.
@@ -290,32 +280,7 @@ _SHOWN = 20
 _LETTERS = 300
 
 
-@command(
-    "repetition:Repetition",
-    short_help="List passages in several documents.",
-    epilog="""
-\b
-Examples:
-  neardup passages
-  neardup passages --words 30 --limit 100
-  neardup passages --by origin                    who copies from whom
-  neardup passages --by document --format csv     how much of each stands elsewhere
-  neardup passages --by cluster                   near for a menu or a licence
-  neardup passages --held-by --format jsonl -o passages.jsonl
-  neardup passages --store https://host:9200/articles --write   for the dashboards
-
-Finds every run of N words or more in two or more documents, however common. A passage is as long as all its documents
-agree. A passage of which more than half lies in more frequent ones is not listed but counted as a variant of the
-first of these, whose line names the longest. Passages in ten documents or more for each host or folder are called
-boilerplate: a menu, a licence, a footer.
-
---by cluster lists clusters if half or more of their words, but not all, lie in passages of ten or more documents.
-They are near for a menu, a licence or a header, and may have nothing else in common. Look at them before you remove
-anything.
-
-The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
-""",
-)
+@command("repetition:Repetition", short_help="List passages in several documents.")
 def passages(  # noqa: PLR0913 - they are options of the command
     *, store: StoreAsked, words: WordsAsked = 50,
     by: Annotated[By, Option("List passages, what hosts and folders have from each other, how much of each document "
@@ -330,7 +295,28 @@ def passages(  # noqa: PLR0913 - they are options of the command
     filter: FilterAsked,  # noqa: A002
     json: JsonAsked,
 ) -> None:  # fmt: skip
-    """List the passages of N words or more that stand in two documents or more, those in most documents first."""
+    """List the passages of N words or more that stand in two documents or more, those in most documents first.
+
+    Examples:
+      neardup passages
+      neardup passages --words 30 --limit 100
+      neardup passages --by origin                    who copies from whom
+      neardup passages --by document --format csv     how much of each stands elsewhere
+      neardup passages --by cluster                   near for a menu or a licence
+      neardup passages --held-by --format jsonl -o passages.jsonl
+      neardup passages --store https://host:9200/articles --write   for the dashboards
+
+    Finds every run of N words or more in two or more documents, however common. A passage is as long as all its
+    documents agree. A passage of which more than half lies in more frequent ones is not listed but counted as a variant
+    of the first of these, whose line names the longest. Passages in ten documents or more for each host or folder are
+    called boilerplate: a menu, a licence, a footer.
+
+    --by cluster lists clusters if half or more of their words, but not all, lie in passages of ten or more documents.
+    They are near for a menu, a licence or a header, and may have nothing else in common. Look at them before you remove
+    anything.
+
+    The documents are read again from their sources; unreadable ones are listed. The store needs no particular scheme.
+    """
     if json and format != "text":
         raise UsageError("--json is one object; for one a line say --format jsonl")
     with opened_collection(store, filter=filter, read_only=not write) as collection, _progress() as progress:

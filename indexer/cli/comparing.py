@@ -34,21 +34,7 @@ if TYPE_CHECKING:
     from indexer.library.records import Hashed
 
 
-@command(
-    "comparisons:Comparison",
-    short_help="Show what two documents share.",
-    epilog="""
-\b
-Examples:
-  neardup compare old.html new.pdf
-  neardup compare draft.html docs/guide.html --json
-  neardup compare id:17 id:18 --store pages.neardup
-  neardup compare old.html new.html --match simhash-doc@3bits
-  neardup compare chapter.html book.pdf --passages
-
-A and B are files, or ids of stored documents; "id:ID" is always an id. - is standard input.
-""",
-)
+@command("comparisons:Comparison", short_help="Show what two documents share.")
 @click.argument("a", type=A_PATH)
 @click.argument("b", type=A_PATH)
 def compare(
@@ -56,7 +42,17 @@ def compare(
     passages: Annotated[bool, Option("Show the passages in both: their places and words.")],
     extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Show how similar two documents are: shingles and passages in both, differing bits, and whether they are near."""
+    """Show how similar two documents are: shingles and passages in both, differing bits, and whether they are near.
+
+    Examples:
+      neardup compare old.html new.pdf
+      neardup compare draft.html docs/guide.html --json
+      neardup compare id:17 id:18 --store pages.neardup
+      neardup compare old.html new.html --match simhash-doc@3bits
+      neardup compare chapter.html book.pdf --passages
+
+    A and B are files, or ids of stored documents; "id:ID" is always an id. - is standard input.
+    """
     from indexer.library import comparing
     from indexer.library.stores import rule_of
 
@@ -117,25 +113,7 @@ def _shares(made: Comparison) -> str:
     return f"{share_shown(made.shares)} of all 5-word shingles are in both ({how})"
 
 
-@command(
-    "Hashed",
-    many=True,
-    name="hash",
-    short_help="Print fingerprints of files.",
-    epilog="""
-\b
-Examples:
-  neardup hash a.html b.pdf
-  neardup hash --text "the words of a text"
-  curl -s https://example.org/ | neardup hash --format html -
-  neardup hash a.html --scheme minhash
-
-Prints one line per document: fingerprint, number of words, name. "-" stands for the fingerprint of a document without
-words. With --scheme, the line has this scheme's sketch and the number of its features instead: minhash and passages
-in their form for interchange (mh3-..., pa2-...), others in hexadecimal digits. Ends with exit code 6 if a document
-gave no text.
-""",
-)
+@command("Hashed", many=True, name="hash", short_help="Print fingerprints of files.")
 @click.argument("files", nargs=-1, type=A_PATH)
 def hash_(
     *, files: tuple[str, ...],
@@ -144,7 +122,19 @@ def hash_(
         metavar="NAME")],
     extraction: Extraction, json: JsonAsked,
 ) -> int:  # fmt: skip
-    """Print the fingerprint of each FILE; - is standard input. No store is needed."""
+    """Print the fingerprint of each FILE; - is standard input. No store is needed.
+
+    Examples:
+      neardup hash a.html b.pdf
+      neardup hash --text "the words of a text"
+      curl -s https://example.org/ | neardup hash --format html -
+      neardup hash a.html --scheme minhash
+
+    Prints one line per document: fingerprint, number of words, name. "-" stands for the fingerprint of a document
+    without words. With --scheme, the line has this scheme's sketch and the number of its features instead: minhash and
+    passages in their form for interchange (mh3-..., pa2-...), others in hexadecimal digits. Ends with exit code 6 if a
+    document gave no text.
+    """
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")
     from indexer.library import comparing
@@ -174,23 +164,7 @@ _MOST_SENTENCES = 10
 _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 
 
-@command(
-    "comparisons:TextDifference",
-    name="diff",
-    short_help="Show which words differ between two documents.",
-    epilog="""
-\b
-Examples:
-  neardup diff old.html new.pdf
-  neardup diff draft.html id:docs/guide.html --context 30
-  neardup diff a.html b.html --json | jq .removed
-
-A and B are files, or ids of stored documents, whose files are read again. "id:ID" is always an id; - is standard
-input. On a terminal, removed words are red and struck through, added ones green and underlined. In a pipe, or if
-NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. A chapter is
-compared with its place in the book.
-""",
-)
+@command("comparisons:TextDifference", name="diff", short_help="Show which words differ between two documents.")
 @click.argument("a", type=A_PATH)
 @click.argument("b", type=A_PATH)
 def diff(
@@ -201,7 +175,18 @@ def diff(
         least=1, most=1_000_000)] = 100_000,
     extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Show which words of A were removed and which of B were added."""
+    """Show which words of A were removed and which of B were added.
+
+    Examples:
+      neardup diff old.html new.pdf
+      neardup diff draft.html id:docs/guide.html --context 30
+      neardup diff a.html b.html --json | jq .removed
+
+    A and B are files, or ids of stored documents, whose files are read again. "id:ID" is always an id; - is standard
+    input. On a terminal, removed words are red and struck through, added ones green and underlined. In a pipe, or if
+    NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. A chapter is
+    compared with its place in the book.
+    """
     from indexer.library import comparing
 
     if a == b == "-":
@@ -269,20 +254,7 @@ def _show_line(words: list[str]) -> None:
 _OTHERS, _FACTS = 10, 3
 
 
-@command(
-    "histories:History",
-    short_help="List the versions of a document.",
-    epilog="""
-\b
-Examples:
-  neardup history docs/3.11/guide.html
-  neardup history news-2024/17 --store https://host:9200/news-* --json
-
-Versions are documents of a cluster with the same name, URL or title except for a version number, other captures of
-the same URL, and documents that replace each other by name, as RFCs do. Version numbers and dates in names, metadata
-and texts give their order. Without them, or if they contradict each other, the order is unknown.
-""",
-)
+@command("histories:History", short_help="List the versions of a document.")
 @click.argument("identity", metavar="ID")
 def history(
     *, identity: str, store: StoreAsked,
@@ -291,7 +263,16 @@ def history(
         "[default: as in the last clustering]", metavar="NAME")],
     json: JsonAsked,
 ) -> None:  # fmt: skip
-    """List the versions of document ID, from the oldest, and what each changed of the one before it."""
+    """List the versions of document ID, from the oldest, and what each changed of the one before it.
+
+    Examples:
+      neardup history docs/3.11/guide.html
+      neardup history news-2024/17 --store https://host:9200/news-* --json
+
+    Versions are documents of a cluster with the same name, URL or title except for a version number, other captures of
+    the same URL, and documents that replace each other by name, as RFCs do. Version numbers and dates in names,
+    metadata and texts give their order. Without them, or if they contradict each other, the order is unknown.
+    """
     with opened_collection(store, read_only=True) as collection:
         found = collection.history(identity, changes=not no_changes, time_field=time_field)
     if json:

@@ -34,23 +34,18 @@ _SHOWN_KINDS, _SHOWN_CHARACTERS = 20, 200
 UNHEALTHY = 7
 
 
-@command(
-    "Described",
-    short_help="Show the stored record of a document.",
-    epilog="""
-\b
-Examples:
-  neardup show docs/guide.html
-  neardup show ./guide.html    the path of a file that was indexed
-  neardup show 17 --json
-  neardup show news-2024/17 --store https://host:9200/news-*
-""",
-)
+@command("Described", short_help="Show the stored record of a document.")
 @click.argument("identity", metavar="ID")
 def show(*, identity: str, store: StoreAsked, json: JsonAsked) -> None:
     """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
     The document is read again, to show which of its parts are not in the text that is compared, and why.
+
+    Examples:
+      neardup show docs/guide.html
+      neardup show ./guide.html    the path of a file that was indexed
+      neardup show 17 --json
+      neardup show news-2024/17 --store https://host:9200/news-*
     """
     with opened_collection(store, read_only=True) as collection:
         record = collection.get(identity, left_out=True)
@@ -130,24 +125,6 @@ class Copying:
     "removals:Deleted",
     others={"With --copies-of --json one object": "removals:Erased"},
     short_help="Delete documents from the store.",
-    epilog="""
-\b
-Examples:
-  neardup delete docs/old.html docs/older.html
-  neardup failures --json | jq -r .id | neardup delete --from -
-  neardup delete --copies-of letters/17.txt --dry-run   what has the same text
-  neardup delete --copies-of letters/17.txt --similarity 0.7
-
-The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner: it
-stays, and only loses neardup's fields.
-
---copies-of lists each copy with its difference. It also lists what it does not delete: owners' documents, files that
-still exist, near documents with other content such as forms, unreadable documents, and the number of documents that
-it could not compare. Run it with --dry-run first; without, it asks for confirmation. A text quoted in a longer
-document is not a copy of it.
-
-Ends with exit code 5 if an id was not found, or several documents have it. The others are deleted.
-""",
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
 def delete(
@@ -156,7 +133,24 @@ def delete(
         names=["--from"], metavar="FILE")],
     store: StoreAsked, copying: Copying, refresh: RefreshAsked = "wait", json: JsonAsked,
 ) -> int:  # fmt: skip
-    """Delete documents from the store, and their recorded failures; or documents with all their copies."""
+    """Delete documents from the store, and their recorded failures; or documents with all their copies.
+
+    Examples:
+      neardup delete docs/old.html docs/older.html
+      neardup failures --json | jq -r .id | neardup delete --from -
+      neardup delete --copies-of letters/17.txt --dry-run   what has the same text
+      neardup delete --copies-of letters/17.txt --similarity 0.7
+
+    The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner: it
+    stays, and only loses neardup's fields.
+
+    --copies-of lists each copy with its difference. It also lists what it does not delete: owners' documents, files
+    that still exist, near documents with other content such as forms, unreadable documents, and the number of documents
+    that it could not compare. Run it with --dry-run first; without, it asks for confirmation. A text quoted in a longer
+    document is not a copy of it.
+
+    Ends with exit code 5 if an id was not found, or several documents have it. The others are deleted.
+    """
     if copying.copies_of:
         if identities or listed:
             raise UsageError("--copies-of names the documents itself: leave out other ids and --from")
@@ -255,15 +249,6 @@ def _tell_left(done: Erased, *, dry_run: bool) -> None:
     "outcomes:StoreStats",
     heading="With --json, or --format json, one object",
     short_help="Show statistics of the store.",
-    epilog="""
-\b
-Examples:
-  neardup stats
-  neardup stats --store pages.neardup --json
-  neardup stats --format prometheus > /var/lib/node_exporter/neardup.prom
-
-With --format prometheus the answer is metrics in Prometheus's text format, for its textfile collector.
-""",
 )
 def stats(
     *, store: StoreAsked,
@@ -271,7 +256,15 @@ def stats(
         setting="form")] = "text",
     json: Annotated[bool, Option("Answer in JSON.", setting="form")],
 ) -> None:  # fmt: skip
-    """Show statistics of the store, and what its fingerprints were made with."""
+    """Show statistics of the store, and what its fingerprints were made with.
+
+    Examples:
+      neardup stats
+      neardup stats --store pages.neardup --json
+      neardup stats --format prometheus > /var/lib/node_exporter/neardup.prom
+
+    With --format prometheus the answer is metrics in Prometheus's text format, for its textfile collector.
+    """
     with opened_collection(store, read_only=True) as collection:
         if format == "prometheus" and not json:
             # Where a terminal can't show a character, an escape of it would be no escape of this format.
@@ -321,27 +314,23 @@ def _counted(counts: Mapping[str, int]) -> str:
     )
 
 
-@command(
-    "outcomes:Examination",
-    short_help="Find what is wrong with a store, and what to do.",
-    epilog="""
-\b
-Examples:
-  neardup doctor
-  neardup doctor --store https://host:9200/articles --json
-  neardup doctor --texts
-
-Looks at versions, privileges, mappings, fingerprints, sketches, the kind of texts, clusters, and leftovers of a
-killed run. Prints a line each: ok, warning or error, and what to do. --texts reads every document again, to find
-changed ones. Ends with exit code 7 for a warning or an error, 3 or 4 if the store can't be opened.
-""",
-)
+@command("outcomes:Examination", short_help="Find what is wrong with a store, and what to do.")
 def doctor(
     *, store: StoreAsked,
     texts: Annotated[bool, Option("Also read every document again, and name the changed ones.")],
     json: JsonAsked,
 ) -> int:  # fmt: skip
-    """Find what is wrong with a store, or soon will be; nothing is changed."""
+    """Find what is wrong with a store, or soon will be; nothing is changed.
+
+    Examples:
+      neardup doctor
+      neardup doctor --store https://host:9200/articles --json
+      neardup doctor --texts
+
+    Looks at versions, privileges, mappings, fingerprints, sketches, the kind of texts, clusters, and leftovers of a
+    killed run. Prints a line each: ok, warning or error, and what to do. --texts reads every document again, to find
+    changed ones. Ends with exit code 7 for a warning or an error, 3 or 4 if the store can't be opened.
+    """
     from indexer.library.examining import examine
 
     done = examine(store, texts=texts, told=None if json else _show_finding)

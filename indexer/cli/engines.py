@@ -23,33 +23,7 @@ if TYPE_CHECKING:
     from indexer.library.outcomes import AnnotatedDocuments
 
 
-@command(
-    "outcomes:SetUp",
-    name="setup",
-    short_help="Set up an index in an engine, or remove neardup.",
-    epilog="""
-\b
-Examples:
-  neardup setup --store https://host:9200/articles --dry-run
-  neardup setup --store https://host:9200/new-index --shards 3 --replicas 1
-  neardup setup --store https://host:9200/articles --pipelines --field title --field body
-  neardup setup --store https://host:9200/articles --search-templates
-  neardup setup --store https://host:9200/articles --remove
-
-Creates the index if it does not exist. To an existing index it adds fields below "neardup", and changes nothing else.
-Running it again changes nothing.
-
---remove deletes an index if neardup created it and nobody else filled it, after you confirm. From any other index it
-removes neardup's values, by a script for each document (if the engine allows no scripts, "neardup" stays as null),
-and deletes documents with nothing else in them. The empty fields stay in the mapping until the next reindex, because
-a mapping can't drop a field.
-
---pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX, --search-templates neardup-similar-INDEX and
-neardup-cluster-INDEX, --dashboards "Duplicate clusters", "Ingest health" and "Copied passages" in Kibana or
-OpenSearch Dashboards. They replace earlier versions. With --remove, only these are removed. Credentials for the
-dashboards come from the same settings as for the store.
-""",
-)
+@command("outcomes:SetUp", name="setup", short_help="Set up an index in an engine, or remove neardup.")
 def setup_command(  # noqa: PLR0913 - they are options of the command
     *, store: Annotated[str, index_store("The index.")],
     new: Annotated[NewIndex, Taking(not_with=("remove", "repair"))], pipelines: PipelineOptions,
@@ -65,7 +39,28 @@ def setup_command(  # noqa: PLR0913 - they are options of the command
     repair: Annotated[bool, Option("Only restore the settings left behind by a killed `neardup index --bulk-load`.")],
     json: JsonAsked,
 ) -> int:  # fmt: skip
-    """Set up an index in a search engine for neardup; it can be repeated safely."""
+    """Set up an index in a search engine for neardup; it can be repeated safely.
+
+    Examples:
+      neardup setup --store https://host:9200/articles --dry-run
+      neardup setup --store https://host:9200/new-index --shards 3 --replicas 1
+      neardup setup --store https://host:9200/articles --pipelines --field title --field body
+      neardup setup --store https://host:9200/articles --search-templates
+      neardup setup --store https://host:9200/articles --remove
+
+    Creates the index if it does not exist. To an existing index it adds fields below "neardup", and changes nothing
+    else. Running it again changes nothing.
+
+    --remove deletes an index if neardup created it and nobody else filled it, after you confirm. From any other index
+    it removes neardup's values, by a script for each document (if the engine allows no scripts, "neardup" stays as
+    null), and deletes documents with nothing else in them. The empty fields stay in the mapping until the next reindex,
+    because a mapping can't drop a field.
+
+    --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX, --search-templates neardup-similar-INDEX and
+    neardup-cluster-INDEX, --dashboards "Duplicate clusters", "Ingest health" and "Copied passages" in Kibana or
+    OpenSearch Dashboards. They replace earlier versions. With --remove, only these are removed. Credentials for the
+    dashboards come from the same settings as for the store.
+    """
     from indexer.library.setting_up import setup
 
     done = setup(
@@ -112,36 +107,31 @@ def _confirm_deletion(indices: Mapping[str, int]) -> None:
     confirm("Delete it?" if len(indices) == 1 else "Delete them?", otherwise)
 
 
-@command(
-    "outcomes:AnnotatedDocuments",
-    name="annotate",
-    short_help="Add fingerprints to the documents of an index.",
-    epilog="""
-\b
-Examples:
-  neardup annotate --store https://host:9200/articles --field body --dry-run
-  neardup annotate --store https://host:9200/articles --field title --field body
-  neardup annotate --store https://host:9200/articles --field body --source-field url --title-field title
-  neardup annotate --store https://host:9200/pages --field html --format html --docs-per-second 200
-  neardup annotate --store https://host:9200/archive --field body --to archive-neardup
-
-Adds fields below "neardup" to documents without them or with a changed text. Changes nothing else. The index
-remembers its text fields, for all later commands; annotate refuses others.
-
-The next run reads only documents written since, and counts the rest as trusted; --all reads all. If somebody changes
-a document at the same moment, it is never overwritten but processed again. After an interruption, run the same
-command again.
-
-An index is refused if it does not keep all of _source, is read-only, or has versions assigned by its owner. Use --to
-to write its fingerprints to another index.
-""",
-)
+@command("outcomes:AnnotatedDocuments", name="annotate", short_help="Add fingerprints to the documents of an index.")
 def annotate_command(
     *, store: Annotated[str, index_store("The index, alias or data stream.")], annotating: Annotating,
     making: Fingerprinting, worker: WorkerLimits, refresh: RefreshAsked = "wait",
     talk: RunOutput,
 ) -> int:  # fmt: skip
-    """Fingerprint the documents of an index from their own fields."""
+    """Fingerprint the documents of an index from their own fields.
+
+    Examples:
+      neardup annotate --store https://host:9200/articles --field body --dry-run
+      neardup annotate --store https://host:9200/articles --field title --field body
+      neardup annotate --store https://host:9200/articles --field body --source-field url --title-field title
+      neardup annotate --store https://host:9200/pages --field html --format html --docs-per-second 200
+      neardup annotate --store https://host:9200/archive --field body --to archive-neardup
+
+    Adds fields below "neardup" to documents without them or with a changed text. Changes nothing else. The index
+    remembers its text fields, for all later commands; annotate refuses others.
+
+    The next run reads only documents written since, and counts the rest as trusted; --all reads all. If somebody
+    changes a document at the same moment, it is never overwritten but processed again. After an interruption, run the
+    same command again.
+
+    An index is refused if it does not keep all of _source, is read-only, or has versions assigned by its owner. Use
+    --to to write its fingerprints to another index.
+    """
     from indexer.library.annotating import annotate
 
     done = annotate(
@@ -197,31 +187,7 @@ _OF_FOLDERS = ("include", "exclude", "hidden", "follow_links", "id_from")
 _WITHIN = 0.8
 
 
-@command(
-    name="follow",
-    short_help="Keep an index or a file up to date.",
-    epilog="""
-\b
-Examples:
-  neardup follow --store https://host:9200/articles --field body
-  neardup follow --store https://host:9200/articles --status-port 8601
-  neardup --log-format json follow --store https://host:9200/archive --to archive-neardup
-  neardup follow --store https://host:9200/articles --on-copy https://chat.example.org/hooks/copies
-  neardup follow --store https://host:9200/articles --once
-  neardup follow ~/papers --store ~/papers.neardup
-
-Takes up new, changed and deleted documents within seconds, as `neardup annotate --cluster` does, and groups
-everything anew in quiet times. A quiet index gets no writes, and one request an interval. Failed documents are tried
-again when they change, unreadable files also every ten minutes. Alerts start after the first clustering.
-
-If two processes follow one index, one works, and the other takes over when it ends. SIGTERM and Ctrl-C end the
-command within a second; the next run does the rest. It needs the privilege `monitor`.
-
-With FOLDERs it keeps a file up to date, as `neardup index --cluster` does, and removes documents whose files are
-gone. With the extra watch the system reports changes. Without it, and for folders on other machines, it looks through
-them every interval, or less often if that takes long.
-""",
-)
+@command(name="follow", short_help="Keep an index or a file up to date.")
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=A_PATH)
 def follow_command(  # noqa: PLR0913 - they are options of the command
     *, folders: tuple[str, ...],
@@ -237,7 +203,27 @@ def follow_command(  # noqa: PLR0913 - they are options of the command
     status_host: Annotated[str, Option("The address for --status-port. It shows counts and the index's name, and asks "
         "for no token.", metavar="ADDRESS")] = "127.0.0.1",
 ) -> None:  # fmt: skip
-    """Keep fingerprints and clusters up to date as documents come and go, in an index, or in a file for folders."""
+    """Keep fingerprints and clusters up to date as documents come and go, in an index, or in a file for folders.
+
+    Examples:
+      neardup follow --store https://host:9200/articles --field body
+      neardup follow --store https://host:9200/articles --status-port 8601
+      neardup --log-format json follow --store https://host:9200/archive --to archive-neardup
+      neardup follow --store https://host:9200/articles --on-copy https://chat.example.org/hooks/copies
+      neardup follow --store https://host:9200/articles --once
+      neardup follow ~/papers --store ~/papers.neardup
+
+    Takes up new, changed and deleted documents within seconds, as `neardup annotate --cluster` does, and groups
+    everything anew in quiet times. A quiet index gets no writes, and one request an interval. Failed documents are
+    tried again when they change, unreadable files also every ten minutes. Alerts start after the first clustering.
+
+    If two processes follow one index, one works, and the other takes over when it ends. SIGTERM and Ctrl-C end the
+    command within a second; the next run does the rest. It needs the privilege `monitor`.
+
+    With FOLDERs it keeps a file up to date, as `neardup index --cluster` does, and removes documents whose files are
+    gone. With the extra watch the system reports changes. Without it, and for folders on other machines, it looks
+    through them every interval, or less often if that takes long.
+    """
     from indexer.library.following import Follower
     from indexer.service.status import status_served
 

@@ -53,35 +53,32 @@ class Loading:
     dry_run: Annotated[bool, Option("List the ids and files to read, and change nothing.")] = False
 
 
-@command(
-    "outcomes:Indexed",
-    short_help="Add documents to the store, or update them.",
-    epilog="""
-\b
-Examples:
-  neardup index docs/ papers/*.pdf           folders and files
-  neardup index 'site/**/*.html' --jobs 4    a pattern that neardup expands
-  zcat dump.jsonl.gz | neardup index -       JSON lines from standard input
-  find . -name '*.xml' -print0 | neardup index --paths-from -
-  neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
-
-Folders are searched recursively. Hidden files, links to folders, and files with names of styles, scripts or images
-are skipped and counted as left out. ZIP and TAR archives are read like folders. .jsonl and .ndjson files, and "-",
-hold JSON lines: {"id", "text" or "html", optionally "title", "url"; the rest is kept as metadata}. Each row of .csv,
-.tsv and .parquet files, each response of .warc, .wet and .wacz, and each item of .rss and .atom is a document.
-Without an id it gets the name of its file and its number. Files may be compressed, and may be on s3:// or gs://.
-
-Run the same command again to resume: unchanged documents are not extracted again. A failed document never stops the
-run. It is recorded with its reason, and tried again when it changes or with --retry-failed. The exit code is 0 all
-the same, unless --strict is given.
-""",
-)
+@command("outcomes:Indexed", short_help="Add documents to the store, or update them.")
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 def index(
     *, paths: tuple[str, ...], store: StoreAsked, walk: Walk, making: Fingerprinting, extraction: Extraction,
     arriving: Arriving, loading: Loading, talk: RunOutput,
 ) -> int:  # fmt: skip
-    """Add documents to the store, or update them: extract their text, fingerprint it, keep the fingerprint."""
+    """Add documents to the store, or update them: extract their text, fingerprint it, keep the fingerprint.
+
+    Examples:
+      neardup index docs/ papers/*.pdf           folders and files
+      neardup index 'site/**/*.html' --jobs 4    a pattern that neardup expands
+      zcat dump.jsonl.gz | neardup index -       JSON lines from standard input
+      find . -name '*.xml' -print0 | neardup index --paths-from -
+      neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
+
+    Folders are searched recursively. Hidden files, links to folders, and files with names of styles, scripts or images
+    are skipped and counted as left out. ZIP and TAR archives are read like folders. .jsonl and .ndjson files, and "-",
+    hold JSON lines: {"id", "text" or "html", optionally "title", "url"; the rest is kept as metadata}. Each row of
+    .csv, .tsv and .parquet files, each response of .warc, .wet and .wacz, and each item of .rss and .atom is a
+    document. Without an id it gets the name of its file and its number. Files may be compressed, and may be on s3:// or
+    gs://.
+
+    Run the same command again to resume: unchanged documents are not extracted again. A failed document never stops the
+    run. It is recorded with its reason, and tried again when it changes or with --retry-failed. The exit code is 0 all
+    the same, unless --strict is given.
+    """
     from indexer.library.indexing import Indexing
 
     if not typed("on") and (lost := lossy(arriving.on)):
@@ -169,18 +166,7 @@ def _report(done: Indexed, *, as_json: bool) -> None:
             click.echo(f"{name:<13} {count:>9,}{shown}")
 
 
-@command(
-    "FailedDocument",
-    many=True,
-    short_help="List documents that could not be indexed, and why.",
-    epilog="""
-\b
-Examples:
-  neardup failures
-  neardup failures --reason timeout --json
-  neardup failures --reason timeout --json | jq -r .source | neardup index --paths-from - --timeout 300 --retry-failed
-""",
-)
+@command("FailedDocument", many=True, short_help="List documents that could not be indexed, and why.")
 def failures(
     *, store: StoreAsked,
     reason: Annotated[str | None, Option("List only failures with this reason.", metavar="REASON")],
@@ -189,7 +175,12 @@ def failures(
     """List the documents that could not be indexed: reason, id, and what was wrong.
 
     A document that has been stored since, or is gone from a file or folder that was read again, is not listed.
-    """
+
+    Examples:
+      neardup failures
+      neardup failures --reason timeout --json
+      neardup failures --reason timeout --json | jq -r .source | neardup index --paths-from - --timeout 300 --retry-failed
+    """  # noqa: E501 - the line of a shell
     with opened_collection(store, read_only=True) as source:
         for failure in source.iter_failures(reason=reason):
             if json:

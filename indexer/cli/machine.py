@@ -14,23 +14,19 @@ from indexer.model.declared import Option
 from indexer.text.counts import counted
 
 
-@command(
-    "recognition:OcrState",
-    short_help="Show what OCR needs, and the results kept.",
-    epilog="""
-\b
-Examples:
-  neardup ocr
-  neardup ocr --clear
-  neardup index scans/ --ocr eng+deu --kind scans
-""",
-)
+@command("recognition:OcrState", short_help="Show what OCR needs, and the results kept.")
 def ocr(
     *,
     clear: Annotated[bool, Option("Remove the kept results.", typed=True)],
     json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Show which tesseract reads scanned pages, in which languages, and how much of what it read is kept."""
+    """Show which tesseract reads scanned pages, in which languages, and how much of what it read is kept.
+
+    Examples:
+      neardup ocr
+      neardup ocr --clear
+      neardup index scans/ --ocr eng+deu --kind scans
+    """
     from indexer.library.recognition import ocr_state
 
     state = ocr_state(clear=clear)
@@ -55,21 +51,17 @@ def ocr(
 Shell = Literal["bash", "zsh", "fish"]
 
 
-@click.command(
-    name="completion",
-    short_help="Print a completion script for a shell.",
-    epilog="""
-\b
-Examples:
-  neardup completion bash > ~/.local/share/bash-completion/completions/neardup
-  neardup completion zsh > "${fpath[1]}/_neardup"
-  neardup completion fish > ~/.config/fish/completions/neardup.fish
-""",
-)
+@command(name="completion", short_help="Print a completion script for a shell.")
 @click.argument("shell", type=click.Choice(get_args(Shell)))
 @click.pass_context
 def completion_command(ctx: click.Context, shell: Shell) -> None:
-    """Print the script that teaches a shell to complete neardup's commands and options."""
+    """Print the script that teaches a shell to complete neardup's commands and options.
+
+    Examples:
+      neardup completion bash > ~/.local/share/bash-completion/completions/neardup
+      neardup completion zsh > "${fpath[1]}/_neardup"
+      neardup completion fish > ~/.config/fish/completions/neardup.fish
+    """
     script = get_completion_class(shell)
     assert script is not None  # noqa: S101 - the choices above are click's own shells
     click.echo(script(ctx.find_root().command, {}, "neardup", "_NEARDUP_COMPLETE").source())

@@ -62,30 +62,6 @@ class Judging:
     "indexer.matching.evaluation.figures:EvaluationFigures",
     others={"With --judgments --json one object": "judgments:JudgedRule"},
     short_help="Measure match rules on your documents.",
-    epilog="""
-\b
-Examples:
-  neardup evaluate                              a sample of the store, against exact Jaccard
-  neardup evaluate --documents docs/            documents that are in no store
-  neardup evaluate truth.jsonl --documents docs/
-  neardup evaluate --match minhash@0.6 --match simhash-doc@7bits+minhash@0.7
-  neardup evaluate --store https://host:9200/articles --field title --field body
-  neardup evaluate --parts                      passages of the documents too, as they stand and misread
-  neardup evaluate --picture curves.svg --json > figures.json
-  neardup evaluate --judgments judgments.json   the store's rule, by what you said of a sample in a report
-
-Match rules are written as for --match elsewhere. They may use schemes that no store has, with any parameters.
-
-TRUTH is JSON lines: {"a", "b"} for each pair of near-duplicate ids, or {"id", "group"} for each document of a group
-of near-duplicates. "path" names the file of a document, relative to --root. Without TRUTH, a pair should be found if
-the Jaccard coefficient of its 5-word shingles is at least --alike, and a returned pair is correct if it is at least
---right.
-
---judgments reads no texts. The file comes from a report, and has somebody's judgments of a random sample of removable
-documents. From 60 judgments on the command says how many of all these are right, with the limits at a confidence of
-95%, by similarity, and which threshold fits. Judgments of documents outside the current sample are named and not
-counted.
-""",
 )
 @click.argument("truth", required=False, type=A_PATH)
 def evaluate(
@@ -95,6 +71,28 @@ def evaluate(
     """Measure match rules on your documents: recall, precision, curves and costs.
 
     The ground truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
+
+    Examples:
+      neardup evaluate                              a sample of the store, against exact Jaccard
+      neardup evaluate --documents docs/            documents that are in no store
+      neardup evaluate truth.jsonl --documents docs/
+      neardup evaluate --match minhash@0.6 --match simhash-doc@7bits+minhash@0.7
+      neardup evaluate --store https://host:9200/articles --field title --field body
+      neardup evaluate --parts                      passages of the documents too, as they stand and misread
+      neardup evaluate --picture curves.svg --json > figures.json
+      neardup evaluate --judgments judgments.json   the store's rule, by what you said of a sample in a report
+
+    Match rules are written as for --match elsewhere. They may use schemes that no store has, with any parameters.
+
+    TRUTH is JSON lines: {"a", "b"} for each pair of near-duplicate ids, or {"id", "group"} for each document of a group
+    of near-duplicates. "path" names the file of a document, relative to --root. Without TRUTH, a pair should be found
+    if the Jaccard coefficient of its 5-word shingles is at least --alike, and a returned pair is correct if it is at
+    least --right.
+
+    --judgments reads no texts. The file comes from a report, and has somebody's judgments of a random sample of
+    removable documents. From 60 judgments on the command says how many of all these are right, with the limits at a
+    confidence of 95%, by similarity, and which threshold fits. Judgments of documents outside the current sample are
+    named and not counted.
     """
     from indexer.library import evaluating
 
@@ -163,22 +161,7 @@ def _cells(share: JudgedShare) -> tuple[str, ...]:
     return (share.of, f"{share.threshold:.3g}", *(f"{each:,}" for each in counts), *shown)
 
 
-@command(
-    "outcomes:SchemeList",
-    name="schemes",
-    short_help="List all schemes, and those of a store.",
-    epilog="""
-\b
-Examples:
-  neardup schemes
-  neardup schemes --store pages.neardup
-  neardup schemes --store pages.neardup --remove minhash
-
-A scheme turns a text into a sketch, and a sketch into keys. A new store keeps sketches of simhash-doc and minhash;
-neardup index --scheme NAME adds others. "bytes" is the size of the payload of a document of 500 words, "keys" the
-number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
-""",
-)
+@command("outcomes:SchemeList", name="schemes", short_help="List all schemes, and those of a store.")
 def schemes_command(
     *,
     store: Annotated[str | None, lambda name: click.Option(["--store", name], type=A_PATH, metavar="FILE|URL",
@@ -187,7 +170,17 @@ def schemes_command(
         goes_with=["store"], typed=True)],
     json: Annotated[bool, Option("Answer in JSON.", not_with=["remove"])],
 ) -> None:  # fmt: skip
-    """List all schemes: what each measures, its parameters, its costs; with --store also those of the store."""
+    """List all schemes: what each measures, its parameters, its costs; with --store also those of the store.
+
+    Examples:
+      neardup schemes
+      neardup schemes --store pages.neardup
+      neardup schemes --store pages.neardup --remove minhash
+
+    A scheme turns a text into a sketch, and a sketch into keys. A new store keeps sketches of simhash-doc and minhash;
+    neardup index --scheme NAME adds others. "bytes" is the size of the payload of a document of 500 words, "keys" the
+    number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
+    """
     from indexer.library.scheme_figures import list_schemes
 
     if remove is not None and store is not None:
@@ -219,23 +212,7 @@ def schemes_command(
         table(("name", "documents", "id"), held, right=("documents",))
 
 
-@command(
-    "outcomes:GatheredStatistics",
-    short_help="Gather statistics for some schemes.",
-    epilog="""
-\b
-Examples:
-  neardup corpus --scheme i-match docs/
-  neardup corpus --scheme simhash:weights=tfidf --from-store
-  neardup index docs/ --scheme i-match
-
-Some schemes weight or choose words by how many documents contain them, and need these counts first. The store keeps
-the counts. Their digest is part of the scheme's id, so only fingerprints of the same counts are compared.
-
-PATHs are read as by neardup index. --from-store reads the stored documents again: their files, their lines of JSON
-lines files, or the fields of an annotated index named by --field. Unreadable documents are counted.
-""",
-)
+@command("outcomes:GatheredStatistics", short_help="Gather statistics for some schemes.")
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 def corpus(
     *, paths: tuple[str, ...], store: StoreAsked,
@@ -244,7 +221,19 @@ def corpus(
     from_store: Annotated[bool, Option("Count the documents of the store, read again from their sources.")],
     named_fields: NamedFields, jobs: JobsAsked, extraction: Extraction, json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them."""
+    """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them.
+
+    Examples:
+      neardup corpus --scheme i-match docs/
+      neardup corpus --scheme simhash:weights=tfidf --from-store
+      neardup index docs/ --scheme i-match
+
+    Some schemes weight or choose words by how many documents contain them, and need these counts first. The store keeps
+    the counts. Their digest is part of the scheme's id, so only fingerprints of the same counts are compared.
+
+    PATHs are read as by neardup index. --from-store reads the stored documents again: their files, their lines of JSON
+    lines files, or the fields of an annotated index named by --field. Unreadable documents are counted.
+    """
     from indexer.library.statistics import gather
 
     made = gather(

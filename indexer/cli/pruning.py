@@ -51,49 +51,48 @@ class PruneOptions:
         "With --json and --move-to or --link one object, also with --dry-run": "removals:Relocations",
     },
     short_help="Mark or delete documents that repeat a kept one.",
-    epilog="""
-\b
-Examples:
-  neardup prune --dry-run   list documents that repeat another one
-  neardup prune             mark them: annotation duplicate_of
-  neardup prune --delete    delete them, after asking
-  neardup prune --remove identical --delete
-  neardup prune --parts --dry-run   what stands whole in a longer document
-  neardup prune --older-versions --dry-run   what has a later version
-  neardup prune --decisions decisions.json --dry-run
-  neardup prune --move-to ../duplicates --dry-run
-  neardup prune --remove identical --link hard --dry-run
-
-Run "neardup cluster" first. It chooses the documents to keep in the order of --canonical: no two kept documents are
-near, and each removable one repeats a kept one, maybe of another cluster. A document is selected only if the two are
-still as near as the rule of the clustering demands, and the kept one says the same: both texts are read again and
-aligned. All its sentences must stand there, unchanged and in order, and no others; layout and misread letters don't
-count. Unreadable documents stay. --dry-run says why.
-
-The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner:
---delete leaves it in place and removes neardup's fields. --with-documents deletes it, if it has not changed since the
-comparison, its text is identical, and all its other fields are equal. Look at --dry-run first: it names the fields
-that differ.
-
---parts deletes documents that stand whole in a longer one: all of the text, except for case and white space, between
-white space there. The longer document stays, and so do unreadable ones.
-
---older-versions goes by the order that "neardup history" shows, if it is known. Each document of the latest version
-stays. --dry-run names it, and says why the next version is newer.
-
---decisions carries out somebody's decisions from a report. The file names documents by id and by a digest of the
-text. Documents stay and are named if they are unknown or changed, have contradicting decisions, are in no cluster
-with a kept document, or have no kept copy in the file.
-
---move-to and --link are for files of this machine with one document each; lines, mails and members of archives are
-named and stay. Files changed since they were indexed stay, nothing is overwritten, and no symbolic link is followed.
-The kept file is read and compared before its copy goes. --move-to also leaves the file of another document, and the
-target of a symbolic link among the documents. Each act is listed before it is done. Failed acts are named, and the
-command ends with exit code 6.
-""",
 )
 def prune(*, store: StoreAsked, pruning: PruneOptions, refresh: RefreshAsked = "wait", json: JsonAsked) -> int:
-    """Mark the documents that repeat another one which is kept, or delete them from the store."""
+    """Mark the documents that repeat another one which is kept, or delete them from the store.
+
+    Examples:
+      neardup prune --dry-run   list documents that repeat another one
+      neardup prune             mark them: annotation duplicate_of
+      neardup prune --delete    delete them, after asking
+      neardup prune --remove identical --delete
+      neardup prune --parts --dry-run   what stands whole in a longer document
+      neardup prune --older-versions --dry-run   what has a later version
+      neardup prune --decisions decisions.json --dry-run
+      neardup prune --move-to ../duplicates --dry-run
+      neardup prune --remove identical --link hard --dry-run
+
+    Run "neardup cluster" first. It chooses the documents to keep in the order of --canonical: no two kept documents are
+    near, and each removable one repeats a kept one, maybe of another cluster. A document is selected only if the two
+    are still as near as the rule of the clustering demands, and the kept one says the same: both texts are read again
+    and aligned. All its sentences must stand there, unchanged and in order, and no others; layout and misread letters
+    don't count. Unreadable documents stay. --dry-run says why.
+
+    The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner:
+    --delete leaves it in place and removes neardup's fields. --with-documents deletes it, if it has not changed since
+    the comparison, its text is identical, and all its other fields are equal. Look at --dry-run first: it names the
+    fields that differ.
+
+    --parts deletes documents that stand whole in a longer one: all of the text, except for case and white space,
+    between white space there. The longer document stays, and so do unreadable ones.
+
+    --older-versions goes by the order that "neardup history" shows, if it is known. Each document of the latest version
+    stays. --dry-run names it, and says why the next version is newer.
+
+    --decisions carries out somebody's decisions from a report. The file names documents by id and by a digest of the
+    text. Documents stay and are named if they are unknown or changed, have contradicting decisions, are in no cluster
+    with a kept document, or have no kept copy in the file.
+
+    --move-to and --link are for files of this machine with one document each; lines, mails and members of archives are
+    named and stay. Files changed since they were indexed stay, nothing is overwritten, and no symbolic link is
+    followed. The kept file is read and compared before its copy goes. --move-to also leaves the file of another
+    document, and the target of a symbolic link among the documents. Each act is listed before it is done. Failed acts
+    are named, and the command ends with exit code 6.
+    """
     from indexer.library.removals import Pruned
 
     if pruning.move_to or pruning.link:
@@ -201,23 +200,7 @@ _SUMMARIES = {
 }
 
 
-@command(
-    "judgments:Decisions",
-    short_help="Remember decisions of people.",
-    epilog="""
-\b
-Examples:
-  neardup decisions decisions.json   remember what was decided in a report
-  neardup cluster                    go by it
-  neardup decisions                  list what is remembered
-  neardup decisions --forget 5e2f0c9d41b7a8f6230d9c1be4a75f38
-
-FILE comes from a report. Documents called not the same are never in one cluster again, by cluster, index --cluster or
-index --skip-duplicates. Documents kept and dropped together stay in one. A decision holds as long as the texts are
-unchanged. Unknown and changed documents are named and left out. Contradicting decisions, in the file or in the store,
-are listed and not kept: A is the same as B, and B as C, but A not as C.
-""",
-)
+@command("judgments:Decisions", short_help="Remember decisions of people.")
 @click.argument("file", required=False, type=A_PATH)
 def decisions(
     *, file: str | None, store: StoreAsked,
@@ -225,7 +208,19 @@ def decisions(
     dry_run: Annotated[bool, Option("Show what would be remembered, and change nothing.")],
     refresh: RefreshAsked = "wait", json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Remember the decisions in FILE for every later clustering; without FILE, list what is remembered."""
+    """Remember the decisions in FILE for every later clustering; without FILE, list what is remembered.
+
+    Examples:
+      neardup decisions decisions.json   remember what was decided in a report
+      neardup cluster                    go by it
+      neardup decisions                  list what is remembered
+      neardup decisions --forget 5e2f0c9d41b7a8f6230d9c1be4a75f38
+
+    FILE comes from a report. Documents called not the same are never in one cluster again, by cluster, index --cluster
+    or index --skip-duplicates. Documents kept and dropped together stay in one. A decision holds as long as the texts
+    are unchanged. Unknown and changed documents are named and left out. Contradicting decisions, in the file or in the
+    store, are listed and not kept: A is the same as B, and B as C, but A not as C.
+    """
     changes = bool(file or forget) and not dry_run
     with opened_collection(store, read_only=not changes, refresh=refresh) as collection:
         done = collection.decide(file, forget=forget, dry_run=dry_run)
@@ -300,20 +295,7 @@ def _tell_files(found: Relocations, tell: Callable[[str], object]) -> None:
 _BECOMES = {"move": "->", "hard": "becomes a hard link to", "symbolic": "becomes a symbolic link to"}
 
 
-@command(
-    "removals:Relocations",
-    short_help="Put back files that prune moved or linked.",
-    epilog="""
-\b
-Examples:
-  neardup undo neardup-acts-20260405T101500.jsonl --dry-run
-  neardup undo neardup-acts-20260405T101500.jsonl
-
-LIST comes from "neardup prune --move-to" or "--link", also from an interrupted run. The last act is taken back first.
-An act is taken back if the store knows it, the file is unchanged, and nothing else stands in its place. The others
-are named and left, and the command ends with exit code 6. The store follows.
-""",
-)
+@command("removals:Relocations", short_help="Put back files that prune moved or linked.")
 @click.argument("list_file", metavar="LIST", type=A_PATH)
 def undo(
     *, list_file: str, store: StoreAsked,
@@ -321,7 +303,16 @@ def undo(
     yes: Annotated[bool, Option("Don't ask for confirmation.", typed=True)],
     json: JsonAsked,
 ) -> int:  # fmt: skip
-    """Put back the files that a LIST of prune says were moved or linked."""
+    """Put back the files that a LIST of prune says were moved or linked.
+
+    Examples:
+      neardup undo neardup-acts-20260405T101500.jsonl --dry-run
+      neardup undo neardup-acts-20260405T101500.jsonl
+
+    LIST comes from "neardup prune --move-to" or "--link", also from an interrupted run. The last act is taken back
+    first. An act is taken back if the store knows it, the file is unchanged, and nothing else stands in its place. The
+    others are named and left, and the command ends with exit code 6. The store follows.
+    """
     with opened_collection(store, read_only=dry_run) as collection:
         done = collection.undo(list_file, dry_run=True)
         if not (json and dry_run):

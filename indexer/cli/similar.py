@@ -27,36 +27,7 @@ from indexer.model.declared import Option
 from indexer.model.paths import printable_path
 
 
-@command(
-    "Similar",
-    many=True,
-    name="similar",
-    short_help="Show what is similar to documents.",
-    epilog="""
-\b
-Examples:
-  neardup similar draft.pdf
-  neardup similar new/ 'inbox/*.html'        each document of a folder and a pattern
-  neardup similar new.jsonl --json | jq -r 'select(.total > 0) | .query.name'
-  neardup similar --id docs/guide.html -k 6 --limit 50
-  pbpaste | neardup similar --text -
-  neardup similar --hash sd1-aaaaaaaaaaaae --json
-  neardup similar draft.pdf --similarity 0.8 --explain
-  neardup similar draft.pdf --match simhash-doc@7bits+minhash@0.5
-  neardup similar draft.pdf --match passages@0.5 --passages
-  neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
-
-By default a document is near if it shares at least 60% of its 5-word shingles. The answer shows this share, and how
-many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
-within 3 bits of the simhash. This is quick and finds copies, but also documents with nothing in common but their
-language. It is the rule for --hash. --at-least 0 compares every stored sketch, and shows the nearest documents,
-however distant.
-
-Folders, patterns and files with many documents are read as by neardup index, with a question for each document, 50 in
-one request. Unreadable documents, documents without words, and unknown ids are named with the reason, and the others
-answered. The exit code is then 6 or 5.
-""",
-)
+@command("Similar", many=True, name="similar", short_help="Show what is similar to documents.")
 @click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
 def similar_command(  # noqa: PLR0913 - they are options of the command
     *, files: tuple[str, ...], store: StoreAsked,
@@ -84,6 +55,28 @@ def similar_command(  # noqa: PLR0913 - they are options of the command
     """Show the stored documents that are similar to FILE, the most similar first.
 
     FILE is a file, a folder, a pattern, - for standard input, or the id of a stored document. There may be many.
+
+    Examples:
+      neardup similar draft.pdf
+      neardup similar new/ 'inbox/*.html'        each document of a folder and a pattern
+      neardup similar new.jsonl --json | jq -r 'select(.total > 0) | .query.name'
+      neardup similar --id docs/guide.html -k 6 --limit 50
+      pbpaste | neardup similar --text -
+      neardup similar --hash sd1-aaaaaaaaaaaae --json
+      neardup similar draft.pdf --similarity 0.8 --explain
+      neardup similar draft.pdf --match simhash-doc@7bits+minhash@0.5
+      neardup similar draft.pdf --match passages@0.5 --passages
+      neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
+
+    By default a document is near if it shares at least 60% of its 5-word shingles. The answer shows this share, and how
+    many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
+    within 3 bits of the simhash. This is quick and finds copies, but also documents with nothing in common but their
+    language. It is the rule for --hash. --at-least 0 compares every stored sketch, and shows the nearest documents,
+    however distant.
+
+    Folders, patterns and files with many documents are read as by neardup index, with a question for each document, 50
+    in one request. Unreadable documents, documents without words, and unknown ids are named with the reason, and the
+    others answered. The exit code is then 6 or 5.
     """
     only_one(**{"FILE": files or None, "--id": identities or None, "--text": text, "--hash": hash_})
     require_some_file(files, is_stored)

@@ -59,27 +59,7 @@ class Task(_TaskType):
         return int(matched[1]), int(matched[2])
 
 
-@command(
-    "batch_outcomes:BatchSketched",
-    short_help="Write sketches of documents to files.",
-    epilog="""
-\b
-Examples:
-  neardup batch sketch crawl/*.parquet --out batch
-  neardup batch sketch dump.jsonl.gz --out batch --text-field body --id-field url
-  neardup batch sketch crawl/ --out batch --time-field fetched
-  neardup batch sketch crawl/ --out batch --task 3/8        in a cluster of machines, each its own task
-  neardup batch sketch crawl/ --out batch --run-on spark --master spark://host:7077
-
-Documents are read as by neardup index. DIR/sketches has one file of Parquet for each file with many documents, with a
-row for each. Single files of a folder go together, and so do mails. Finished files with unchanged input are left
-alone if the options are the same, so run the same command again to resume or to add new files. Different sketches
-(schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
-
-If files of a named folder or pattern are gone, their sketches are removed. Inputs that this machine can't see
-(another machine's disk, an unmounted one, an object store) are not taken for gone.
-""",
-)
+@command("batch_outcomes:BatchSketched", short_help="Write sketches of documents to files.")
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
 def sketch(  # noqa: PLR0913 - they are options of the command
     *, paths: tuple[str, ...],
@@ -89,7 +69,23 @@ def sketch(  # noqa: PLR0913 - they are options of the command
         metavar="I/N")],
     strict: StrictAsked, walk: Walk, making: Fingerprinting, extraction: Extraction, running: BatchRun, talk: RunOutput,
 ) -> int:  # fmt: skip
-    """Write the sketches of documents to files of Parquet."""
+    """Write the sketches of documents to files of Parquet.
+
+    Examples:
+      neardup batch sketch crawl/*.parquet --out batch
+      neardup batch sketch dump.jsonl.gz --out batch --text-field body --id-field url
+      neardup batch sketch crawl/ --out batch --time-field fetched
+      neardup batch sketch crawl/ --out batch --task 3/8        in a cluster of machines, each its own task
+      neardup batch sketch crawl/ --out batch --run-on spark --master spark://host:7077
+
+    Documents are read as by neardup index. DIR/sketches has one file of Parquet for each file with many documents, with
+    a row for each. Single files of a folder go together, and so do mails. Finished files with unchanged input are left
+    alone if the options are the same, so run the same command again to resume or to add new files. Different sketches
+    (schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
+
+    If files of a named folder or pattern are gone, their sketches are removed. Inputs that this machine can't see
+    (another machine's disk, an unmounted one, an object store) are not taken for gone.
+    """
     from indexer.library import batches
 
     done = batches.sketch(
@@ -127,41 +123,7 @@ def _show_sketched(done: BatchSketched, lists: str, *, as_json: bool) -> None:
     )
 
 
-@command(
-    "batch_outcomes:BatchClustered",
-    short_help="Put sketched documents into clusters.",
-    epilog="""
-\b
-Examples:
-  neardup batch cluster batch --out batch
-  neardup batch cluster batch --out strict --match minhash@0.8
-  neardup batch cluster batch --out batch --canonical field:published --memory 8GiB
-  neardup batch cluster june --out june --against may
-  neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
-
-DIR is the folder of neardup batch sketch. OUT/clusters has a file for each file of sketches, with its rows: id, row,
-cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, origins (number of distinct
-hosts or folders of its documents; 100 stands for 100 or more), and canonical, the id of the canonical document. The
-clusters are those of neardup cluster on the same documents in a new store, however they are spread over files.
-
-near_to and near_similarity name the document kept by sketches alone. Then the texts of both are read again
-and aligned. A document that says the same is not kept; duplicate_of and duplicate_similarity name the kept one.
-Forms, with other facts, and unreadable documents are kept: relation, evidence, lost (words in no kept document) and
-stays_for say why. With --verify sketch sketches alone decide. version, from 1 on, and is_latest say which documents
-are versions of each other, where their order is known.
-
-Of several documents with one id the last counts, by the paths of the files, then by row; the others have no cluster.
-If they have different texts, for example with row numbers of several files as ids, they are refused unless --latest
-is given.
-
-With --against new documents also have repeats, the first older document of their cluster by the rule for the
-canonical one (null for none), and repeats_similarity. OUT/clusters-before has the new clusters of the older
-documents. They are those of neardup cluster on a store with the older documents and then the new ones. Kept older
-documents stay, and new ones near them go.
-
-OUT/clustering.json keeps the figures, and neardup batch report shows them again.
-""",
-)
+@command("batch_outcomes:BatchClustered", short_help="Put sketched documents into clusters.")
 @click.argument("folder", metavar="DIR", type=A_PATH)
 def cluster(
     *, folder: str,
@@ -170,7 +132,38 @@ def cluster(
     explain: Annotated[bool, Option("Explain the lookup: its keys, its guarantees, and how much it may miss.")],
     json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Put the documents of a folder's sketches into clusters of near-duplicates."""
+    """Put the documents of a folder's sketches into clusters of near-duplicates.
+
+    Examples:
+      neardup batch cluster batch --out batch
+      neardup batch cluster batch --out strict --match minhash@0.8
+      neardup batch cluster batch --out batch --canonical field:published --memory 8GiB
+      neardup batch cluster june --out june --against may
+      neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
+
+    DIR is the folder of neardup batch sketch. OUT/clusters has a file for each file of sketches, with its rows: id,
+    row, cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, origins (number of
+    distinct hosts or folders of its documents; 100 stands for 100 or more), and canonical, the id of the canonical
+    document. The clusters are those of neardup cluster on the same documents in a new store, however they are spread
+    over files.
+
+    near_to and near_similarity name the document kept by sketches alone. Then the texts of both are read again and
+    aligned. A document that says the same is not kept; duplicate_of and duplicate_similarity name the kept one. Forms,
+    with other facts, and unreadable documents are kept: relation, evidence, lost (words in no kept document) and
+    stays_for say why. With --verify sketch sketches alone decide. version, from 1 on, and is_latest say which documents
+    are versions of each other, where their order is known.
+
+    Of several documents with one id the last counts, by the paths of the files, then by row; the others have no
+    cluster. If they have different texts, for example with row numbers of several files as ids, they are refused unless
+    --latest is given.
+
+    With --against new documents also have repeats, the first older document of their cluster by the rule for the
+    canonical one (null for none), and repeats_similarity. OUT/clusters-before has the new clusters of the older
+    documents. They are those of neardup cluster on a store with the older documents and then the new ones. Kept older
+    documents stay, and new ones near them go.
+
+    OUT/clustering.json keeps the figures, and neardup batch report shows them again.
+    """
     from indexer.library import batches
 
     if explain:
@@ -214,24 +207,20 @@ def inputs_named(places: Sequence[str]) -> str:
     return f"{counted(len(places), 'input')}: {', '.join(places[:_SHOWN])}" + (", ..." * (len(places) > _SHOWN))
 
 
-@command(
-    "batch_outcomes:BatchFigures",
-    short_help="Show the clusters of a batch.",
-    epilog="""
-\b
-Examples:
-  neardup batch report batch
-  neardup batch report batch --json | jq .could_go_share
-
-DIR is the folder written by neardup batch cluster. Shows its figures, the number of clusters by size, the ten largest
-clusters, the ten most frequent keys of schemes, and the ten largest chains: documents that are near directly or
-through others, before long chains are cut. Each has an example, the number of its different texts, and the number of
-comparisons.
-""",
-)
+@command("batch_outcomes:BatchFigures", short_help="Show the clusters of a batch.")
 @click.argument("folder", metavar="DIR", type=A_PATH)
 def report(*, folder: str, json: JsonAsked) -> None:
-    """Show the figures of a batch's clusters, and what was largest and took most."""
+    """Show the figures of a batch's clusters, and what was largest and took most.
+
+    Examples:
+      neardup batch report batch
+      neardup batch report batch --json | jq .could_go_share
+
+    DIR is the folder written by neardup batch cluster. Shows its figures, the number of clusters by size, the ten
+    largest clusters, the ten most frequent keys of schemes, and the ten largest chains: documents that are near
+    directly or through others, before long chains are cut. Each has an example, the number of its different texts, and
+    the number of comparisons.
+    """
     from indexer.library import batches
 
     found = batches.report(folder)

@@ -29,28 +29,7 @@ if TYPE_CHECKING:
     from indexer.library.batch_outcomes import BatchDeduped, BatchFiltered, BatchLoaded, BatchPassagesCut
 
 
-@command(
-    "batch_outcomes:BatchPassagesCut",
-    name="passages",
-    short_help="Cut passages of other documents.",
-    epilog="""
-\b
-Examples:
-  neardup batch passages kept/                    what would be cut
-  neardup batch passages kept/ --out cut
-  neardup batch passages kept/ --out cut --words 100 --least-left 20 --time-field fetched
-
-Reads Parquet and JSON lines, as written by neardup batch filter (--texts for single files). Remove near-duplicates
-first. Every cut word lies in N words in a row that an earlier document has, by time and then by id, in its remaining
-text. Repetitions inside a document are not cut. Case, signs, white space and URLs don't count.
-
-Without --out nothing is written. OUT has the files of the input, with only their texts changed. OUT.passages.parquet
-beside it lists the cuts: source (the file in OUT), row, id, begin and end (characters of the input text), words, and
-stands_in, the document that keeps them. Words in two documents have a row for each.
-
-With --run-on spark each file is read and written by a task. This process compares their common words, 8 bytes a word.
-""",
-)
+@command("batch_outcomes:BatchPassagesCut", name="passages", short_help="Cut passages of other documents.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
 def passages_command(
     *, paths: tuple[str, ...],
@@ -58,7 +37,24 @@ def passages_command(
         kind="path", metavar="OUT")],
     cutting: BatchPassages, running: BatchRun, json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Count, and with --out cut, the passages that documents repeat, except where they first stand."""
+    """Count, and with --out cut, the passages that documents repeat, except where they first stand.
+
+    Examples:
+      neardup batch passages kept/                    what would be cut
+      neardup batch passages kept/ --out cut
+      neardup batch passages kept/ --out cut --words 100 --least-left 20 --time-field fetched
+
+    Reads Parquet and JSON lines, as written by neardup batch filter (--texts for single files). Remove near-duplicates
+    first. Every cut word lies in N words in a row that an earlier document has, by time and then by id, in its
+    remaining text. Repetitions inside a document are not cut. Case, signs, white space and URLs don't count.
+
+    Without --out nothing is written. OUT has the files of the input, with only their texts changed.
+    OUT.passages.parquet beside it lists the cuts: source (the file in OUT), row, id, begin and end (characters of the
+    input text), words, and stands_in, the document that keeps them. Words in two documents have a row for each.
+
+    With --run-on spark each file is read and written by a task. This process compares their common words, 8 bytes a
+    word.
+    """
     from indexer.library import batches
 
     done = batches.cut_passages(paths, cutting, out, running=running)
@@ -91,35 +87,7 @@ def left_out_fields(done: BatchFiltered | BatchDeduped, writing: BatchOutput) ->
     return [("replaced", replaced), ("few origins", few + alone if writing.min_origins else "")]
 
 
-@command(
-    "batch_outcomes:BatchFiltered",
-    name="filter",
-    short_help="Write the documents to keep.",
-    epilog="""
-\b
-Examples:
-  neardup batch filter crawl/ --clusters batch --out kept
-  neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
-  neardup batch filter crawl/ --clusters batch --out kept --texts --passages cut --words 100
-  neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
-
-The clusters say what is kept: see neardup batch cluster for --verify and --remove. OUT has the files of the input:
-Parquet and JSON lines in their own format, compressed or not, and single files. The texts of everything else (WARC,
-archives, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a
-document gave no text. With --tag nothing is removed. The input stays as it is.
-
-OUT.removed.parquet, beside OUT, lists the removed documents: source (its file; for mails their folder), row, id,
-duplicate_of (the kept document), similarity to it (null if a later document has the same id), cluster, reason,
-relation and evidence. The reason is repeats, replaced (a later document has the same id), few-origins or no-cluster.
-
---min-origins leaves out rare texts. The documents of a cluster count as one text. Its origins are the distinct hosts
-of their URLs, or folders of their paths, up to 100. A document that stands for a removed one stays if its cluster has
-enough origins.
-
-The kept copy of each removed document must be written too, or be in a batch named by --against. Otherwise nothing is
-written, and the file with the missing copy is named.
-""",
-)
+@command("batch_outcomes:BatchFiltered", name="filter", short_help="Write the documents to keep.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
 def filter_command(  # noqa: PLR0913 - they are options of the command
     *, paths: tuple[str, ...],
@@ -135,7 +103,31 @@ def filter_command(  # noqa: PLR0913 - they are options of the command
         not_with=["tag"])],
     cutting: Annotated[BatchPassages, Taking(goes_with=("passages",))], running: BatchRun, json: JsonAsked,
 ) -> None:  # fmt: skip
-    """Write the documents to keep of files that were clustered, each file in its own format."""
+    """Write the documents to keep of files that were clustered, each file in its own format.
+
+    Examples:
+      neardup batch filter crawl/ --clusters batch --out kept
+      neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
+      neardup batch filter crawl/ --clusters batch --out kept --texts --passages cut --words 100
+      neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
+
+    The clusters say what is kept: see neardup batch cluster for --verify and --remove. OUT has the files of the input:
+    Parquet and JSON lines in their own format, compressed or not, and single files. The texts of everything else (WARC,
+    archives, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a
+    document gave no text. With --tag nothing is removed. The input stays as it is.
+
+    OUT.removed.parquet, beside OUT, lists the removed documents: source (its file; for mails their folder), row, id,
+    duplicate_of (the kept document), similarity to it (null if a later document has the same id), cluster, reason,
+    relation and evidence. The reason is repeats, replaced (a later document has the same id), few-origins or
+    no-cluster.
+
+    --min-origins leaves out rare texts. The documents of a cluster count as one text. Its origins are the distinct
+    hosts of their URLs, or folders of their paths, up to 100. A document that stands for a removed one stays if its
+    cluster has enough origins.
+
+    The kept copy of each removed document must be written too, or be in a batch named by --against. Otherwise nothing
+    is written, and the file with the missing copy is named.
+    """
     from indexer.library import batches
 
     done = batches.filter(
@@ -164,34 +156,7 @@ def not_compared(short: int, empty: int) -> str:
     return f"{', '.join(said)}; of equal ones one is kept" if said else ""
 
 
-@command(
-    "batch_outcomes:BatchDeduped",
-    short_help="Write files without their near-duplicates.",
-    epilog="""
-\b
-Examples:
-  neardup batch dedupe crawl/ --out kept
-  neardup batch dedupe crawl.warc.gz --out kept --json
-  neardup batch dedupe dump.parquet --out tagged --tag --text-field body
-  neardup batch dedupe june/ --out june-kept --against may-kept.batch
-  find . -name '*.md' -print0 | neardup batch dedupe --paths-from - --out kept
-  neardup batch dedupe crawl/ --out kept --run-on spark --master spark://host:7077
-
-This is neardup batch sketch, cluster and filter in one. Each removed document is near a kept one that says the same,
-by their texts: OUT.removed.parquet lists both. Forms, with other facts, and unreadable documents are kept. With --tag
-nothing is removed. The input stays as it is.
-
-Parquet and JSON lines keep their format, and single files are copied. The texts of everything else (WARC, archives,
-mails, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a document
-gave no text.
-
-Files of --paths-from are written below OUT by their whole paths. With --run-on spark a task reads and writes each
-file with many documents, and each run of single files in a folder.
-
-OUT.batch has the sketches and clusters. An interrupted run goes on from there, once OUT is empty, and --against takes
-it for the next run.
-""",
-)
+@command("batch_outcomes:BatchDeduped", short_help="Write files without their near-duplicates.")
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
 def dedupe(  # noqa: PLR0913 - they are options of the command
     *, paths: tuple[str, ...], writing: BatchOutput, time_field: TimeFieldAsked,
@@ -204,7 +169,30 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     strict: StrictAsked, spread: BatchSpread, match: MatchAsked, clustering: ClusterOptions, walk: Walk,
     making: Fingerprinting, extraction: Extraction, json: JsonAsked,
 ) -> int:  # fmt: skip
-    """Write the documents of files and folders without their near-duplicates."""
+    """Write the documents of files and folders without their near-duplicates.
+
+    Examples:
+      neardup batch dedupe crawl/ --out kept
+      neardup batch dedupe crawl.warc.gz --out kept --json
+      neardup batch dedupe dump.parquet --out tagged --tag --text-field body
+      neardup batch dedupe june/ --out june-kept --against may-kept.batch
+      find . -name '*.md' -print0 | neardup batch dedupe --paths-from - --out kept
+      neardup batch dedupe crawl/ --out kept --run-on spark --master spark://host:7077
+
+    This is neardup batch sketch, cluster and filter in one. Each removed document is near a kept one that says the
+    same, by their texts: OUT.removed.parquet lists both. Forms, with other facts, and unreadable documents are kept.
+    With --tag nothing is removed. The input stays as it is.
+
+    Parquet and JSON lines keep their format, and single files are copied. The texts of everything else (WARC, archives,
+    mails, CSV, feeds) go to Parquet: id, source, row, title, text, metadata (JSON), and failed, the reason if a
+    document gave no text.
+
+    Files of --paths-from are written below OUT by their whole paths. With --run-on spark a task reads and writes each
+    file with many documents, and each run of single files in a folder.
+
+    OUT.batch has the sketches and clusters. An interrupted run goes on from there, once OUT is empty, and --against
+    takes it for the next run.
+    """
     from indexer.library import batches
 
     if clustering.canonical not in (None, "earliest"):
@@ -239,32 +227,28 @@ def _show_deduped(done: BatchDeduped, writing: BatchOutput) -> None:
     )
 
 
-@command(
-    "batch_outcomes:BatchLoaded",
-    short_help="Put sketches and clusters into a store.",
-    epilog="""
-\b
-Examples:
-  neardup batch load batch --store all.neardup
-  neardup batch load batch --clusters strict --store https://host:9200/articles
-  neardup batch load batch --store https://host:9200/news --index-column _index --routing-column _routing
-  neardup batch load batch --store https://host:9200/articles --dry-run --json
-
-A store file, and an index made by neardup, then hold the same as after neardup index and neardup cluster: every
-document with its sketches, its metadata and its cluster, the failed documents, and the rule. similar, prune, report
-and index --cluster go on from there. A missing store is created, unless --no-create is given. In any other index
-existing documents get the fields of neardup annotate; missing ones are counted and named. DIR and the store must have
-the same schemes, content mode and versions.
-
-Run the same command again to resume: finished documents are not written again. Other documents of the store were not
-compared with the new ones; neardup cluster does that.
-""",
-)
+@command("batch_outcomes:BatchLoaded", short_help="Put sketches and clusters into a store.")
 @click.argument("folder", metavar="DIR", type=A_PATH)
 def load(
     *, folder: str, store: StoreAsked, loading: BatchLoading, refresh: RefreshAsked = "wait", talk: RunOutput
 ) -> int:
-    """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
+    """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule.
+
+    Examples:
+      neardup batch load batch --store all.neardup
+      neardup batch load batch --clusters strict --store https://host:9200/articles
+      neardup batch load batch --store https://host:9200/news --index-column _index --routing-column _routing
+      neardup batch load batch --store https://host:9200/articles --dry-run --json
+
+    A store file, and an index made by neardup, then hold the same as after neardup index and neardup cluster: every
+    document with its sketches, its metadata and its cluster, the failed documents, and the rule. similar, prune, report
+    and index --cluster go on from there. A missing store is created, unless --no-create is given. In any other index
+    existing documents get the fields of neardup annotate; missing ones are counted and named. DIR and the store must
+    have the same schemes, content mode and versions.
+
+    Run the same command again to resume: finished documents are not written again. Other documents of the store were
+    not compared with the new ones; neardup cluster does that.
+    """
     from indexer.library import batches
 
     done = batches.load(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
+from indexer.cli.terminal.grouped import HelpContext
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import UsageError
 from indexer.model import declared
@@ -284,11 +285,6 @@ def _flag(parameter: click.Parameter, value: str = "") -> str:
     return name + f" {value}" * bool(value)
 
 
-def command(answers: str = "", **attributes: Any) -> Callable[[Callable[..., object]], Answering]:
-    """A decorator that makes a command; the attributes are those of `Answering`, and of click's commands."""
-    return click.command(cls=Answering, answers=answers, **attributes)
-
-
 class Answering(click.Command):
     """A command with the answer `answers`: a class of `indexer.library.records`, or MODULE:CLASS, empty for none.
 
@@ -297,8 +293,10 @@ class Answering(click.Command):
     headings. `heading` is for an answer in another form than JSON.
     """
 
+    context_class = HelpContext
+
     def __init__(
-        self, *arguments: Any, answers: str, many: bool = False, others: Mapping[str, str] | None = None,
+        self, *arguments: Any, answers: str = "", many: bool = False, others: Mapping[str, str] | None = None,
         heading: str = "", **attributes: Any,
     ) -> None:  # fmt: skip
         super().__init__(*arguments, **attributes)
@@ -344,6 +342,20 @@ class Answering(click.Command):
         for heading, kind in self.results():
             with formatter.section(heading):
                 formatter.write_dl(list(_lines(kind)))
+
+
+def command(answers: str = "", *, cls: type[click.Command] = Answering, **attributes: Any) -> Callable[..., Any]:
+    """A decorator that makes a command; the attributes are those of `Answering`, and of click's commands.
+
+    The docstring is the help, and from "Examples:" on what stands below the options.
+    """
+    attributes |= {"answers": answers} if answers else {}
+
+    def made(callback: Callable[..., object]) -> click.Command:
+        about, _, examples = inspect.cleandoc(callback.__doc__ or "").partition("Examples:")
+        return click.command(cls=cls, help=about, epilog=f"\b\nExamples:{examples}", **attributes)(callback)
+
+    return made
 
 
 def _class(name: str) -> type:

@@ -35,10 +35,8 @@ class HelpContext(click.Context):
     formatter_class = UnbrokenFormatter
 
 
-def let_help_break_no_word(command: click.Command) -> None:
-    command.context_class = HelpContext
-    for inner in command.commands.values() if isinstance(command, click.Group) else ():
-        let_help_break_no_word(inner)
+class HelpedGroup(click.Group):
+    context_class = HelpContext
 
 
 class CommandsOnDemand(UserDict[str, Any]):
@@ -50,15 +48,12 @@ class CommandsOnDemand(UserDict[str, Any]):
     def __getitem__(self, name: str) -> click.Command:
         if isinstance(self.data[name], str):
             for command in import_module(self.data[name]).COMMANDS:
-                let_help_break_no_word(command)
                 self.data[command.name] = command
         found: click.Command = self.data[name]
         return found
 
 
-class Grouped(click.Group):
-    context_class = HelpContext
-
+class Grouped(HelpedGroup):
     def __init__(self, *args: Any, groups: Mapping[str, Mapping[str, str]], **given: Any) -> None:
         super().__init__(*args, **given)
         self.groups = groups
