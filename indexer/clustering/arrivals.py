@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -180,12 +181,15 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
 
     def close(self) -> None:
         self.place()
-        renew_relations(self._assigner)
+        renew_relations(self._assigner, self._lone)
         self._replaced.close()
         if self._begun:
             # What came in this run is in its cluster, so that it has ended now and not when it began.
             self.store.put_clustering_note(arriving(self.store, self._note, since=self._since))
             self._begun = False
+
+    def _lone(self, count: int) -> list[Ref]:
+        return [*islice((ref for ref, known in self.store.scan_annotations() if is_alone(ref, known)), count)]
 
     def examine(self, records: Sequence[Record]) -> list[KnownOriginal | None]:
         if self.cluster:

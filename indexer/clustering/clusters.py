@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -115,17 +115,23 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
                 # The clusters that stand are as they were.
                 store.put_clustering_note(before)
             raise
+
+    def lone(count: int) -> list[Ref]:
+        whole = grouped.whole[nodes.node_of]
+        found = np.flatnonzero(np.bincount(whole)[whole] == 1) if whole.size else whole
+        return nodes.refs.take(found[:: max(1, -(-found.size // count))])
+
     if cut and relations.counts:
         # What is apart depends on the words of all.
         counting = Assigner(store, chosen, dry_run=True, relations=relations)
         put_groups(counting, nodes, comparison, grouped, threads)
-        lexicon = relations.learned() or Lexicon()
+        lexicon = relations.learned(lone) or Lexicon()
         if not dry_run:
             keep_lexicon(store, lexicon)
         relations.go_by(lexicon)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
     sizes = put_groups(assigner, nodes, comparison, grouped, threads)
-    renew_relations(assigner)
+    renew_relations(assigner, lone)
     if not dry_run:
         store.put_clustering_note(note)
     return ClusteringOutcome(
@@ -230,9 +236,8 @@ def _forget(assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
     assigner.remove_clusters(gone)
 
 
-def renew_relations(assigner: Assigner) -> None:
-    lexicon = assigner.relations.learned()
-    if lexicon is None or assigner.dry_run:
+def renew_relations(assigner: Assigner, lone: Callable[[int], Iterable[Ref]]) -> None:
+    if assigner.dry_run or (lexicon := assigner.relations.learned(lone)) is None:
         return
     for refs in chunks(assigner.relations.depending(lexicon), READ_AT_ONCE):
         _tell_again(assigner, lexicon, refs)

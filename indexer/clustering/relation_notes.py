@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from indexer.clustering.canonical import loses_mail
@@ -23,6 +23,8 @@ UNVERIFIED = "unverified"
 NEARER = (*COPIES, *SAME_WORK)
 _DIFFERING = ("form", "reworded", "edited")
 _PLACE = ("repeats", "repeats_index", "repeats_routing")
+# So many documents not near each other tell what is frame in a collection; if it has fewer clusters, lone ones do too.
+_FEWEST_COUNTED = 50
 # To which other document a relation is, and the first document of the work of both.
 TO = tuple(f"{name}{part}" for name in ("relation_to", "work") for part in ("", "_index", "_routing"))
 
@@ -207,9 +209,16 @@ class NotedRelations:
             return (self._noted(document) if self._anew else "") or UNVERIFIED
         return relation.word
 
-    def learned(self) -> Lexicon | None:
+    def learned(self, lone: Callable[[int], Iterable[Ref]]) -> Lexicon | None:
+        """What was counted, of so many `lone` documents too if something depends on it and there are few clusters."""
         if self._learned is None or not self._learned.documents:
             return None
+        fewer = _FEWEST_COUNTED - self._learned.documents
+        if self.texts and self._depending and fewer > 0:
+            begun = time.monotonic()
+            records = self._store.get([*lone(fewer)], sketches=False)
+            self.texts.prepare((), lone=filter(None, records))
+            self.took(time.monotonic() - begun)
         return self._learned.to_keep(self._store.count())
 
     def go_by(self, lexicon: Lexicon) -> None:

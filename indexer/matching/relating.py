@@ -109,15 +109,16 @@ class RelatedTexts(Generic[AnyDocument]):
         groups: Iterable[Sequence[AnyDocument]],
         counted_before: Iterable[Sequence[AnyDocument]] = (),
         alike: Iterable[tuple[AnyDocument, AnyDocument]] = (),
+        lone: Iterable[AnyDocument] = (),
     ) -> None:
         """Read the texts of documents to compare, group by group, evicting the oldest.
 
         Groups `counted_before`, at least in part, teach no words. Of two documents known to be `alike` the text of the
-        second is taken for the first.
+        second is taken for the first. Documents near no other one, `lone`, teach only what stands around their texts.
         """
         self._alike = {self.key(one): other for one, other in alike}
-        learned = list(groups)
-        listed = [*learned, *counted_before]
+        learned, alone = list(groups), list(lone)
+        listed = [*learned, *counted_before, alone]
         while self._characters > _KEPT_AT_ONCE:
             self._characters -= self._known.popitem(last=False)[1].size
         wanted = {self.key(each): each for documents in listed for each in documents}
@@ -125,12 +126,19 @@ class RelatedTexts(Generic[AnyDocument]):
         if not self._learns:
             return
         for documents in learned:
-            shared, beside = SharedWords(), list[Hashes]()
+            shared, frames = SharedWords(), list[Hashes]()
             for each in {self.key(document): document for document in documents}.values():
                 if wording := self.wording(each):
                     shared.add(wording.hashes)
-                    beside += [line_hashes(wording), title_hashes(self._beside.title(each) if self._beside else "")]
-            self.lexicon.add([shared.all(), *beside])
+                    frames += self._around(each, wording)
+            self.lexicon.add([shared.all(), *frames])
+        # A misread word of theirs may stand in several of them.
+        for each in alone:
+            if wording := self.wording(each):
+                self.lexicon.add(self._around(each, wording))
+
+    def _around(self, document: AnyDocument, wording: Wording) -> list[Hashes]:
+        return [line_hashes(wording), title_hashes(self._beside.title(document) if self._beside else "")]
 
     def _read_again(self, documents: Sequence[AnyDocument]) -> None:
         for document, read in self._read(documents):

@@ -14,8 +14,8 @@ Hashes = npt.NDArray[np.uint64]
 
 # A word of the collection stands in at least so many documents that are not near each other.
 _KNOWN = 2
-# A line is frame if it stands at the ends of so many documents that are not near each other.
-_FRAME = 10
+# A line is frame if it stands at the ends of ten documents not near the text: those of its own cluster count as one.
+_FRAME = 11
 _MOST = 2_000_000
 # A lexicon that is kept has so many words, and serves until there are so many times the documents.
 _MOST_KEPT, _OUTGROWN = 500_000, 2

@@ -106,9 +106,31 @@ def test_what_asks_for_no_word_does_not_depend_on_those_of_others(store: str, tm
         known = [(f"{name}.txt", f"{name}-more.txt") for name in ("other", "known-0", "known-1")]
         for one, other in ((LEFT, RIGHT), *known):
             relations.words([RepeatingDocument(0, records[one], {}, {}, records[other], {})])
-        learned = relations.learned()
+        learned = relations.learned(lambda count: ())
         assert learned is not None
         assert relations.depending(learned) == [records[LEFT].ref]
+
+
+@pytest.mark.parametrize("others", [9, 10, 70])
+@pytest.mark.parametrize("arriving", [False, True])
+def test_what_stands_around_lone_documents_is_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int, arriving: bool
+) -> None:
+    """Ten are enough. A menu around a copy then says nothing more, nor does the name of the site in its title."""
+    monkeypatch.chdir(tmp_path)
+
+    def page(seed: int, site: str, menu: str) -> str:
+        text = prose(seed, 120).capitalize()
+        return f"<title>Report {seed}{site}</title><body>{menu}<p>{text}.</p></body>"
+
+    menu = "<p>Maps and books</p><p>Opening hours</p>"
+    pages = {str(seed): page(seed, " | The County Library", menu) for seed in range(others)}
+    pages |= {"framed": page(90, " | The County Library", menu), "plain": page(90, "", "")}
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps({"id": name, "html": pages[name]}) + "\n" for name in pages))
+    with indexer.open("all.neardup") as collection:
+        collection.index("all.jsonl", cluster=arriving)
+        found = collection.cluster(dry_run=True) if arriving else collection.cluster()
+        assert found.relations == ({"edited": 1} if others < 10 else {"reflowed": 1})
 
 
 def test_damaged_words_are_named_and_made_anew(store: str) -> None:
