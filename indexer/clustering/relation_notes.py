@@ -210,7 +210,7 @@ class NotedRelations:
         return relation.word
 
     def learned(self, lone: Callable[[int], Iterable[Ref]]) -> Lexicon | None:
-        """What was counted, of so many `lone` documents too if something depends on it and there are few clusters."""
+        """The lexicon to keep; with few clusters, and if something depends on it, also counts `lone` documents."""
         if self._learned is None or not self._learned.documents:
             return None
         fewer = _FEWEST_COUNTED - self._learned.documents
