@@ -19,12 +19,11 @@ from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, 
 from indexer.batch.sketches.parts import SKETCHES, input_order
 from indexer.batch.sketches.sketching import sketch_files
 from indexer.clustering.canonical import CanonicalRule
-from indexer.core.text import hash_tokens
+from indexer.core.text import Tokens, hash_tokens
 from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import LEAN_RULE, MatchRule, TextVerification, parse_rule
 from indexer.model import SIMHASH_DOC, SIZE_CLASSES, Record, Ref, size_class
 from indexer.model.kinds import kind_named
-from indexer.model.tokens import Tokens
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme
 from indexer.text.counts import counted

@@ -6,6 +6,7 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -16,13 +17,35 @@ from indexer._core import ffi, lib
 from indexer.core.native import adopted, check, pointer, taken
 from indexer.errors import UsageError
 from indexer.model.joined import encoded
-from indexer.model.tokens import Tokens
 
+TokenPlaces = NDArray[np.uintp]
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 DIGEST_BYTES = 16
 SIGN_CODES: int = lib.ND_SIGN_CODES
 # A value, two places and a flag.
 _SIGNED_BYTES = 17
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Tokens in order, in a text of UTF-8: token i is `text[starts[i]:ends[i]]`; starts and ends have shape (n,)."""
+
+    text: bytes
+    starts: TokenPlaces
+    ends: TokenPlaces
+
+    @property
+    def tokens(self) -> tuple[bytes, ...]:
+        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return tuple([self.text[start:end] for start, end in spans])
+
+    @property
+    def adjacent(self) -> NDArray[np.bool_]:
+        """True for each token with nothing between it and the one before: shape (n,)."""
+        return np.append(False, self.starts[1:] == self.ends[:-1])[: self.starts.size]
+
+    def where(self, kept: NDArray[np.bool_]) -> Tokens:
+        return Tokens(self.text, self.starts[kept], self.ends[kept])
 
 
 def _tokens(status: int, tokens: Any) -> Tokens:

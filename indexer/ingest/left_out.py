@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from indexer.extract.base import NEEDS_OCR, Item, Key
+from indexer.extract.base import REASONS as NO_TEXT
 from indexer.ingest.sources import Input
 from indexer.model import Failure, Record, Ref
 from indexer.model.chunking import chunks
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES, _MOST_SECONDS = 64 << 20, 30.0
 DUPLICATE, REFUSED_DUPLICATE, MARKED_DUPLICATE = "duplicate", "refused-duplicate", "marked-duplicate"
-# Reasons of failure beside those of `indexer.extract.REASONS`.
 REASONS: Mapping[str, str] = {
+    **NO_TEXT,
     "special-file": "A pipe, socket, device or folder, or a file of the store or of a batch; it was not read.",
     "duplicate-id": "Another existing file is stored under this id.",
     "refused": "The store did not take the record.",

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.pairs import number_of_threads
-from indexer.core.text import hash_tokens
+from indexer.core.text import Tokens, hash_tokens
 from indexer.errors import UsageError, shown
 from indexer.model import Sketch
-from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights, sketch_texts
 
 GivenToken = str | bytes | int

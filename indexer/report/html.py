@@ -13,8 +13,7 @@ import leather
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from indexer.extract.base import REASONS
-from indexer.ingest.left_out import REASONS as PIPELINE_REASONS
+from indexer.ingest.left_out import REASONS
 from indexer.model import Ref
 from indexer.report.contents import ComparedTexts, ReportContents, ShownPair
 from indexer.report.counting import NOT_COMPARED, ReportCounts, Share
@@ -106,7 +105,7 @@ def report_html(report: ReportContents, version: str) -> str:
             "Repeating documents by similarity",
             [(shown.label.replace(" to ", "-").removesuffix("%"), shown.documents) for shown in numbers.similarities],
         ),
-        why={**REASONS, **PIPELINE_REASONS, **NOT_COMPARED},
+        why={**REASONS, **NOT_COMPARED},
         clusters=clusters,
         deciding=Markup(deciding),  # noqa: S704 - JSON without what ends a script
         decidable=decidable,

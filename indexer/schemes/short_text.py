@@ -12,10 +12,9 @@ import numpy.typing as npt
 from rapidfuzz.distance import OSA
 
 from indexer.core.sketches import intersection_sizes
-from indexer.core.text import hash_tokens
+from indexer.core.text import Tokens, hash_tokens
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged, no_payload
-from indexer.model.tokens import Tokens
 from indexer.schemes.base import (
     SLACK,
     Hashes,

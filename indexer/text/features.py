@@ -20,6 +20,8 @@ import regex
 
 from indexer.core.sketches import among
 from indexer.core.text import (
+    TokenPlaces,
+    Tokens,
     character_hashes,
     hash_tokens,
     normalise,
@@ -30,7 +32,6 @@ from indexer.core.text import (
     without_marks,
 )
 from indexer.errors import UsageError
-from indexer.model.tokens import TokenPlaces, Tokens
 from indexer.text import languages
 
 KINDS = {"words": 1, "shingles": 3, "chars": 5}

@@ -24,13 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from indexer.core.text import character_hashes, tokenise
+from indexer.core.text import Tokens, character_hashes, tokenise
 from indexer.extract.base import Extracted, Limits, Options
 from indexer.ingest.outcomes import read, texts
 from indexer.ingest.sources import Sources
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.model.tokens import Tokens
 from indexer.schemes.base import SketchedTexts
 from indexer.schemes.passages import Passages
 

@@ -14,9 +14,8 @@ import pytest
 from pyarrow import parquet
 
 from indexer.cli import cli
-from indexer.extract import REASONS
 from indexer.extract.ocr import tesseract
-from indexer.ingest.left_out import REASONS as PIPELINE_REASONS
+from indexer.ingest.left_out import REASONS
 from indexer.model.decisions import JudgedSample
 from tests.cli.command import write
 from tests.cli.written import html, pdf, prose
@@ -178,7 +177,7 @@ def test_what_is_made_can_be_made(page: Path) -> None:
 def test_every_reason_and_exit_code_is_in_the_reference() -> None:
     codes = DOCS / "reference" / "exit-codes.md"
     reasons = section(codes, "Reasons of failures")
-    for reason in (*REASONS, *PIPELINE_REASONS):
+    for reason in REASONS:
         assert f"`{reason}`" in reasons
     in_help = set(re.findall(r"(?:^|\s)(\d+)  ", (cli.epilog or "").partition("Exit codes:")[2]))
     table = " ".join(re.findall(r"^\| ([\d, ]+) \|", codes.read_text("utf-8"), re.MULTILINE))

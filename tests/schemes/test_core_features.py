@@ -22,6 +22,7 @@ from indexer.core.sketches import (
     weighted_minhash,
 )
 from indexer.core.text import (
+    Tokens,
     character_hashes,
     hash_tokens,
     lookup8,
@@ -31,7 +32,6 @@ from indexer.core.text import (
     tokenise,
 )
 from indexer.errors import UsageError
-from indexer.model.tokens import Tokens
 from tests.schemes import oracle_minwise, oracle_projection, oracle_weighted
 
 unsigned = st.integers(0, 2**64 - 1)
