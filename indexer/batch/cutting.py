@@ -27,6 +27,7 @@ from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.model import own_files
 from indexer.model.chunking import chunks
+from indexer.model.counts import PassagesCut
 from indexer.model.paths import printable_path
 from indexer.model.times import time_keys
 from indexer.text.counts import counted
@@ -48,25 +49,6 @@ class Cutting:
     least_left: int = 1
     time_field: str = ""
     columns: ColumnNames = field(default_factory=ColumnNames)
-
-
-@dataclass(slots=True)
-class PassagesCut:
-    """The counts of a cut, or of a dry run.
-
-    Of `documents` with `words` words `cut_documents` lose `cut_words` in `passages` passages; `dropped` of them are
-    dropped as a whole, with `dropped_words` more.
-    """
-
-    files: int = 0
-    documents: int = 0
-    words: int = 0
-    passages: int = 0
-    cut_documents: int = 0
-    cut_words: int = 0
-    dropped: int = 0
-    dropped_words: int = 0
-    seconds: float = 0.0
 
 
 def cut_file(out: str) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources
 from indexer.model import own_files
+from indexer.model.counts import Filtered
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
@@ -34,26 +33,6 @@ _HOW = ("relation", "evidence")
 _OF = {"similarity": "duplicate_similarity"}
 # Why a document is not kept.
 _REPEATS, _REPLACED, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "replaced", "few-origins", "no-cluster"
-
-
-@dataclass(slots=True)
-class Filtered:
-    """Counts of the documents of so many `files`; `neardup.library.batch_outcomes.BatchFiltered` explains them."""
-
-    files: int = 0
-    kept: int = 0
-    removed: int = 0
-    replaced: int = 0
-    few_origins: int = 0
-    singletons: int = 0
-    short: int = 0
-    empty: int = 0
-    left_out: int = 0
-    seconds: float = 0.0
-
-    @property
-    def documents(self) -> int:
-        return self.kept + self.removed + self.replaced + self.few_origins + self.singletons
 
 
 def removed_file(out: str) -> str:
@@ -114,7 +93,7 @@ def keep(
     if not output.tag:
         _require_kept([path for _, path in chosen], clusters, against)
     standing = _standing(clusters, output)
-    out, begin = output.out, time.monotonic()
+    out = output.out
     with _store_errors(out):
         Path(out).mkdir(parents=True, exist_ok=True)
         write(chosen, output, standing)
@@ -131,6 +110,7 @@ def keep(
                 done.short += footer["short"]
                 done.empty += footer["empty"]
                 done.files += len(part.files)
+                done.documents += decided.num_rows
                 done.kept += decided.num_rows - gone.num_rows
                 done.removed += reasons[_REPEATS]
                 done.replaced += reasons[_REPLACED]
@@ -138,7 +118,6 @@ def keep(
                 done.singletons += reasons[_NO_CLUSTER]
                 columns = [_sources(part, gone["row"]), *(gone[_OF.get(name, name)] for name in _REMOVED.names[1:])]
                 listed.write_table(arrow.Table.from_arrays(columns, schema=_REMOVED))
-    done.seconds = time.monotonic() - begin
     return done
 
 

@@ -26,7 +26,6 @@ from indexer.clustering.choosing import Choice
 from indexer.clustering.memory import ClusterSettings
 from indexer.core.sketches import simhash_keys
 from indexer.errors import IncompatibleStoreError, StoreError
-from indexer.ingest.outcomes import RunCounts
 from indexer.model import (
     CLUSTER_ID_LENGTH,
     SIMHASH_DOC,
@@ -41,6 +40,7 @@ from indexer.model import (
     to_unsigned,
 )
 from indexer.model.chunking import chunks, chunks_by_size
+from indexer.model.counts import LoadingCounts
 from indexer.model.refs import RefTable, ref_order
 from indexer.model.times import now
 from indexer.relations.relation import WORDS
@@ -208,27 +208,11 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 _SHOWN = 5
 
 
-@dataclass(slots=True)
-class Loaded(RunCounts):
-    """Counts of the documents of a batch; `neardup.library.batch_outcomes.BatchLoaded` explains them.
+@dataclass
+class Loaded(LoadingCounts):
+    """The counts of a load, and the `changes` of clusters."""
 
-    `changes` are those of clusters; `others` are documents of the store outside the batch.
-    """
-
-    created: int = 0
-    replaced: int = 0
-    missing: int = 0
-    first_missing: list[str] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
-    others: int = 0
-
-    @property
-    def stored(self) -> int:
-        return self.created + self.replaced + self.unchanged
-
-    @property
-    def done(self) -> int:
-        return self.stored + self.missing + self.failures
 
 
 def load(
@@ -352,7 +336,8 @@ class _LoadRun:
             counts.created += status == "created"
             counts.replaced += status == "replaced"
             counts.unchanged += status == "unchanged"
-            counts.taken(landed.record)
+            counts.empty += not landed.record.has_words
+            counts.short += landed.record.short
 
     # Clusters
 

@@ -9,14 +9,15 @@ from typing import Any
 from indexer.batch.clusters.clustering import cluster
 from indexer.batch.cutting import WordsRead, read_words, write_cut
 from indexer.batch.filtering import write_parts
-from indexer.batch.sketches.sketching import Summary, sketch
+from indexer.batch.sketches.sketching import sketch
+from indexer.model.counts import SketchingCounts
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The functions for each step."""
 
-    sketch: Callable[..., Summary] = sketch
+    sketch: Callable[..., SketchingCounts] = sketch
     cluster: Callable[..., dict[str, Any]] = cluster
     write: Callable[..., None] = write_parts
     read_words: Callable[..., Iterator[WordsRead]] = read_words

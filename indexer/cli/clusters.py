@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from indexer.cli.options.commands import command
@@ -24,6 +24,7 @@ from indexer.library.batch_options import WordsAsked
 from indexer.library.options import ClusterOptions, ReportFormat
 from indexer.library.rows import RowFormat
 from indexer.model.declared import Option
+from indexer.report.limits import ReportLimits
 from indexer.text.counts import counted, share_shown
 from indexer.text.remarks import in_json
 from indexer.text.visible import beginning
@@ -199,29 +200,6 @@ def _remark_on(made: Clustering, rule: MatchRule) -> None:
         say("these are clusters of parts, to look at: a part is not a copy, so nothing is removed by them")
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
-    """The limits of a report, and the field to count by over time."""
-
-    heading = "What is shown"
-
-    clusters: Annotated[int, Option("Show the N largest clusters.", least=0, most=10_000)] = 1000
-    members: Annotated[int, Option("Show this many members of each cluster.", least=1, most=1000,
-        goes_with=["format=html", "format=json"])] = 10  # fmt: skip
-    pairs: Annotated[int, Option("Show this many differences of two texts, from the least similar of the clusters.",
-        least=0, most=200, goes_with=["format=html"])] = 25  # fmt: skip
-    passages: Annotated[int, Option("Show the N passages common to most documents, and who copies from whom. Reads all "
-        "documents again.", least=0, most=1000, goes_with=["format=html"])] = 0  # fmt: skip
-    sample: Annotated[int, Option("Offer a random sample of N removable documents, to be judged. evaluate needs 60 "
-        "judgments.", least=0, most=400, goes_with=["format=html"])] = 60  # fmt: skip
-    time_field: Annotated[str, Option("The field with the date for counts over time, in the metadata or the documents "
-        "of an index.  [default: as in the last clustering, or the date of the document, its mail or its file, or else "
-        "the time of indexing]", metavar="NAME")] = ""  # fmt: skip
-    link: Annotated[str, Option("The address of a document, with {id}, {source} or {FIELD}, a field of its index or "
-        "its metadata: 'https://example.org/{id}', or '{url}' for a field with the address.", metavar="TEMPLATE",
-        goes_with=["format=html"])] = ""  # fmt: skip
-
-
 @command(
     "indexer.report.figures:ReportFigures",
     heading="With --format json one object",
@@ -232,7 +210,7 @@ def report(
     output: Annotated[str | None, Option("The output file; - is standard output.  [default: report.html, or standard "
         "output for the other formats]", names=["-o", "--output"], metavar="FILE")],
     format: Annotated[ReportFormat, Option("A page, or its figures.")] = "html",  # noqa: A002
-    showing: Showing,
+    showing: ReportLimits,
 ) -> None:  # fmt: skip
     """Report how much of the store is duplicated, and where, as a page or in figures.
 

@@ -26,10 +26,11 @@ from indexer.ingest.left_out import (
     LeftOutRepeats,
 )
 from indexer.ingest.mail_frame import MailFrame
-from indexer.ingest.outcomes import IngestRun, RunCounts, RunDestination, WriteInProgress, is_short, read_one, record_of
+from indexer.ingest.outcomes import IngestRun, RunDestination, WriteInProgress, is_short, read_one, record_of, take
 from indexer.ingest.rereading import sketched_without_frame
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import DECLARED, DEFAULT_MIN_TOKENS, SIMHASH_DOC, Failure, Record, Ref, with_declared
+from indexer.model.counts import IndexingSummary
 from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.model.mails import is_mail
 from indexer.model.paths import path_of_printable
@@ -70,29 +71,6 @@ class Settings:
 
 
 TellRefused = Callable[[Input, Record, str], None]
-
-
-@dataclass(slots=True)
-class IndexingSummary(RunCounts):
-    """The counts of a run by the fate of documents; every input is in exactly one of the first five or `duplicates`.
-
-    `neardup.library.outcomes.Indexed` explains them. `reused`, `empty` and `short` are of the indexed and replaced
-    ones.
-    """
-
-    indexed: int = 0
-    replaced: int = 0
-    failed_before: int = 0
-    reused: int = 0
-    duplicates: int = 0
-    same_id: int = 0
-    same_ids: list[str] = field(default_factory=list)
-    bytes_read: int = 0
-    first_failure: str = ""
-
-    @property
-    def done(self) -> int:
-        return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
 def store_info(content: Content, schemes: Sequence[Scheme] = (), kind: str = DOCUMENTS) -> StoreInfo:
@@ -254,7 +232,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         if isinstance(read, Failed):
             return read
         source, data = read.key, read.data
-        self.summary.bytes_read += len(data)
+        self.summary.bytes += len(data)
         digest = source_digest(
             data, self.store.info, self._options_for(read.format), name=read.name, title=source.title
         )
@@ -482,7 +460,7 @@ class _StoreRun(RunDestination[PendingInput, PutResult]):
         self.known.forget(pending.given)
         self.summary.indexed += result.status.value == "created"
         self.summary.replaced += result.status.value == "replaced"
-        self.summary.taken(record)
+        take(self.summary, record)
 
 
 def default_jobs() -> int:

@@ -11,9 +11,8 @@ import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from indexer.errors import STOPPED, ExtractionError, StoreError
@@ -24,6 +23,7 @@ from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sketching import DigestedSketches, fingerprint_of, sketch_document
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import CANONICAL_URL, SIMHASH_DOC, Document, Failure, Fingerprint, Record, Ref, Sketch
+from indexer.model.counts import ReadCounts
 from indexer.model.times import now
 from indexer.text.digests import with_title
 
@@ -47,41 +47,16 @@ _RELATION = re.compile(rb"(?<![\w-])rel" + _VALUE, re.IGNORECASE)
 _TARGET = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class RunCounts:
-    """The counts common to all runs; `total` documents were there at its start, 0 if unknown.
+def take(counts: ReadCounts, record: Record) -> None:
+    counts.empty += not record.has_words
+    counts.short += record.short
+    counts.scanned += is_lacking(record.extractor)
+    take_extractor(counts, record.extractor)
 
-    `unchanged` were skipped, `failed` counts by reason; of the documents taken `empty` have no text, `short` too few
-    tokens, and `scanned` unread scanned pages; `html_as_text` counts values read as text, by field. `seconds` of
-    wall-clock time.
-    """
 
-    total: int = 0
-    unchanged: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    empty: int = 0
-    short: int = 0
-    scanned: int = 0
-    html_as_text: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-
-    @property
-    def failures(self) -> int:
-        return self.failed.total()
-
-    @property
-    def reasons(self) -> str:
-        return ", ".join(f"{reason} {count}" for reason, count in self.failed.most_common())
-
-    def taken(self, record: Record) -> None:
-        self.empty += not record.has_words
-        self.short += record.short
-        self.scanned += is_lacking(record.extractor)
-        self.read_as_text(record.extractor)
-
-    def read_as_text(self, extractor: str, count: int = 1) -> None:
-        if name := field_read_as_text(extractor):
-            self.html_as_text[name] += count
+def take_extractor(counts: ReadCounts, extractor: str, count: int = 1) -> None:
+    if name := field_read_as_text(extractor):
+        counts.html_as_text[name] += count
 
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from threading import Event
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -107,27 +107,11 @@ def annotate_options(
 ) -> AnnotateOptions:
     """The options of a run."""
     return AnnotateOptions(
-        fields=annotating.field,
-        format=annotating.format,
-        fields_changed=annotating.fields_changed,
-        source_field=annotating.source_field,
-        title_field=annotating.title_field,
-        everything=annotating.all,
-        again=annotating.again,
-        dry_run=annotating.dry_run,
-        allow_version_change=annotating.allow_version_change,
-        docs_per_second=annotating.docs_per_second,
-        slices=annotating.slices,
-        jobs=making.processes,
-        min_tokens=making.min_tokens,
-        kind=making.kind,
-        content=annotating.content,
-        limits=worker.limits,
-        refresh=refresh,
-        schemes=making.scheme,
+        **asdict(annotating), jobs=making.processes, min_tokens=making.min_tokens, kind=making.kind,
+        limits=worker.limits, refresh=refresh, schemes=making.scheme,
         new_schemes=tuple(schemes_of_new(making.schemes, making.scheme, made=False, kind=making.kind or DOCUMENTS)),
         exactly=None if making.schemes is None else tuple(schemes_of_new(making.schemes)),
-    )
+    )  # fmt: skip
 
 
 def beside(store: str, name: str) -> str:
@@ -168,7 +152,7 @@ class FollowedIndex(Followed):
         self._store, self._to, self._how, self._tell = store, annotating.to, watching, tell
         self.target = beside(store, annotating.to) if annotating.to else store
         options = annotate_options(annotating, making, worker, refresh)
-        self._options = replace(options, most_lost=watching.most_lost, everything=watching.confirm_loss)
+        self._options = replace(options, most_lost=watching.most_lost, all=watching.confirm_loss)
         self._client: Client | None = None
         self._aside: Client | None = None
         self._lease: Lease | None = None
@@ -214,7 +198,7 @@ class FollowedIndex(Followed):
             self._connected(), self._options, aside=self._aside, summary=summary, arriving=arriving, stop=stop
         )  # fmt: skip
         self._marks = summary.marks
-        self._options = replace(self._options, everything=False)
+        self._options = replace(self._options, all=False)
         return TakenUp(
             documents=summary.total,
             known=summary.marks.documents,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
-from indexer.library.outcomes import Outcome
+from indexer.library.outcomes import OfStore
 from indexer.library.records import Written
 from indexer.library.rows import Shown
+from indexer.model.counts import Failing, Filtered, LoadingCounts, PassagesCut, SketchingCounts
 
 
 class ByRule(Shown):
@@ -48,25 +50,19 @@ _Stays = Annotated[Mapping[str, int], "Documents near a kept one and kept all th
 _ReadingSeconds = Annotated[float | None, "The time to read texts again; null if not asked for"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BatchSketched(Outcome):
+@dataclass(repr=False)
+class ToFolder(Shown):
+    """A result written to a folder."""
+
+    out: Annotated[str, "The output folder"]
+
+
+@dataclass(repr=False, kw_only=True)
+class BatchSketched(SketchingCounts, ToFolder):
     """The outcome of sketching the documents of files."""
 
-    out: Annotated[str, "The folder of the sketches"]
-    files: Annotated[int, "Files of sketches written now"]
-    done_before: Annotated[int, "Files of sketches written by an earlier run"]
-    documents: Annotated[int, "Documents of all these files"]
-    empty: Annotated[int, "Of these, documents without words"]
-    short: Annotated[int, "Of these, documents with too few words to be compared"]
-    html_as_text: Annotated[Mapping[str, int], "Of these, documents with HTML in a field that was read as text, "
-        "counted by field"]  # fmt: skip
-    failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]
-    first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
     unreadable: Annotated[tuple[str, ...], "Files that could not be read at all, each with the reason; their documents "
         "have no row"]  # fmt: skip
-    forgotten: Annotated[tuple[str, ...], "Missing inputs, with their sketches removed"]
-    left_out: Annotated[int, "Files left out by name or kind"]
-    bytes: Annotated[int, "The size of the input"]
     seconds: Annotated[float, "The time it took"]
 
 
@@ -150,42 +146,22 @@ class BatchFigures(BatchClustered):
     largest_clusters: Annotated[tuple[BatchCluster, ...], "The ten largest clusters"] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BatchPassagesCut(Shown):
+@dataclass(repr=False, kw_only=True)
+class BatchPassagesCut(PassagesCut, Shown):
     """The repeated passages of documents, cut or to be cut."""
 
     out: Annotated[str | None, "The output folder of documents without them; null if nothing was cut"]
     passages_list: Annotated[str | None, "The file listing the cuts; null if nothing was cut"]
-    files: Annotated[int, "Files read"]
-    documents: Annotated[int, "Documents in them"]
-    words: Annotated[int, "Their words"]
-    passages: Annotated[int, "Passages cut, each once for every document with it"]
-    cut_documents: Annotated[int, "Documents with cuts"]
-    cut_words: Annotated[int, "Words cut"]
-    dropped: Annotated[int, "Documents with too little left"]
-    dropped_words: Annotated[int, "Words left of the dropped documents"]
-    seconds: Annotated[float, "The time it took"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class WrittenDocuments(Shown):
+@dataclass(repr=False, kw_only=True)
+class WrittenDocuments(Filtered, ToFolder):
     """The documents of a batch written to a folder, and the ones left out."""
 
-    out: Annotated[str, "The output folder of the documents to keep"]
     removed_list: Annotated[str, "The file listing the documents not kept"]
-    files: Annotated[int, "Files written"]
-    documents: Annotated[int, "Documents in all"]
-    kept: Annotated[int, "Documents kept"]
-    removed: Annotated[int, "Documents removed as repeats of a kept one"]
-    replaced: Annotated[int, "Documents replaced by a later one with the same id"]
-    few_origins: Annotated[int, "With --min-origins, documents of clusters from fewer hosts or folders"]
-    singletons: Annotated[int, "With --singletons drop, documents of no cluster"]
-    short: Annotated[int, "Of all, documents with too few words to be compared"]
-    empty: Annotated[int, "Of all, documents without words"]
-    left_out: Annotated[int, "Files left out by name or kind"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(repr=False, kw_only=True)
 class BatchFiltered(WrittenDocuments):
     """The outcome of writing the documents to keep."""
 
@@ -194,13 +170,13 @@ class BatchFiltered(WrittenDocuments):
     seconds: Annotated[float, "The time it took"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BatchDeduped(WrittenDocuments, Outcome, ByTexts):
+@dataclass(repr=False, kw_only=True)
+class BatchDeduped(WrittenDocuments, Failing, ByTexts):
     """The outcome of deduplicating files."""
 
     batch: Annotated[str, "The folder of sketches and clusters"]
     rule: Annotated[str, "The match rule"]
-    failed: Annotated[Mapping[str, int], "Unreadable documents, counted by reason"]
+    failed: Annotated[Counter[str], "Unreadable documents, counted by reason"]
     first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
     relations: _Relations
     lost: _Lost
@@ -210,25 +186,15 @@ class BatchDeduped(WrittenDocuments, Outcome, ByTexts):
     seconds: Annotated[Mapping[str, float], "The time of each step: sketch, cluster, filter"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BatchLoaded(Outcome, ByRule):
+@dataclass(repr=False, kw_only=True)
+class BatchLoaded(LoadingCounts, ByRule, OfStore):
     """The outcome of loading a batch into a store.
 
     Each document is counted in exactly one of `created`, `replaced`, `unchanged`, `missing` and `failed`.
     """
 
-    store: Annotated[str, "The store"]
     dry_run: Annotated[bool, "True if nothing was written"]
     documents: Annotated[int, "The documents of the batch"]
-    created: Annotated[int, "New documents in the store"]
-    replaced: Annotated[int, "Documents with a new record"]
-    unchanged: Annotated[int, "Documents stored before without a change"]
-    missing: Annotated[int, "Documents missing in the owner's index"]
-    first_missing: Annotated[tuple[str, ...], "The names of the first of these"]
-    failed: Annotated[Mapping[str, int], "Documents without text or refused by the store, counted by reason"]
-    empty: Annotated[int, "Of the documents there now, those without words"]
-    short: Annotated[int, "Of the documents there now, those with too few words to be compared"]
-    others: Annotated[int, "Documents of the store outside the batch, not compared"]
     rule: Annotated[str | None, "The rule of the clusters; null without clusters"]
     written: Annotated[Written, "The changes of clusters"]
     contended: Annotated[int, "Documents left as they are because others change them constantly"]

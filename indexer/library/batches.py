@@ -20,7 +20,6 @@ from indexer.batch.loading import Batch, Loaded, Places
 from indexer.batch.loading import load as run_load
 from indexer.batch.reading import figures, form_in, rule_of
 from indexer.batch.sketches.parts import parts_of
-from indexer.batch.sketches.sketching import Summary
 from indexer.batch.steps import Steps
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import NoStoreError, UsageError
@@ -40,6 +39,7 @@ from indexer.library.opening import Follow, Tell, open_store, tell_contended, te
 from indexer.library.options import USUAL_CONTENT, ClusterOptions, Extraction, Fingerprinting, Walk
 from indexer.library.records import Written
 from indexer.matching.store_schemes import schemes_of_new
+from indexer.model.counts import SketchingCounts
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.model.times import Refresh
@@ -75,7 +75,7 @@ def sketch(
     sources = _sources(paths, out, walk, extraction, list(walk.listed()))
     rejected: list[Rejected] = []
     parts = parts_of(sources, rejected.append)
-    begin, summary = time.monotonic(), Summary()
+    begin, summary = time.monotonic(), SketchingCounts()
     summary.failed.update(each.reason for each in rejected)
     made = Making(_form(making, extraction, time_field), extraction.limits, making.processes)
     share = {} if running.on_spark else {"task": task}
@@ -84,9 +84,7 @@ def sketch(
     return outcomes.BatchSketched.of(
         summary,
         out=shown_name(out),
-        files=summary.parts,
         unreadable=tuple(f"{each.source}: {each.reason}: {each.detail}" for each in rejected),
-        bytes=summary.bytes_read,
         seconds=round(time.monotonic() - begin, 3),
     )
 
@@ -110,18 +108,10 @@ def cluster(
     Their texts, read again from the files, decide on removal, as `comparison` says. Raises StoreError, and UsageError,
     also for different texts with one id and for stale inputs.
     """
-    wanted = ClusteringOptions(
-        rule_for(folder, match),
-        clustering.canonical_rule or CanonicalRule(),
-        clustering.bound,
-        comparison.memory,
-        spread.partitions,
-        comparison.against,
-        most_grouped=spread.most_grouped,
-        stale=comparison.stale,
-        latest=comparison.latest,
-        permitted=comparison.judging.permitted(),
-    )
+    wanted = _wanted(
+        rule_for(folder, match), clustering, spread, memory=comparison.memory, against=comparison.against,
+        stale=comparison.stale, latest=comparison.latest, permitted=comparison.judging.permitted(),
+    )  # fmt: skip
     begin = time.monotonic()
     with _steps(spread.running, spread.most_joined) as steps:
         found = steps.cluster(folder, out, wanted)
@@ -226,10 +216,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     named, older = [*paths, *listed], [against] if against else []
     made = Making(_form(making, extraction, time_field), extraction.limits, making.processes)
     rule, permitted = rule_of(made.form, match), judging.permitted(unverified=unverified)
-    asked = ClusteringOptions(
-        rule, clustering.canonical_rule or CanonicalRule(), clustering.bound, parts=spread.partitions, against=against,
-        most_grouped=spread.most_grouped, latest=latest, permitted=permitted,
-    )  # fmt: skip
+    asked = _wanted(rule, clustering, spread, against=against, latest=latest, permitted=permitted)
     if rule.by_hash_alone and permitted is None and not unverified:
         raise UsageError(
             f"{rule}: alone also calls unrelated documents of one language near; verify by their texts, "
@@ -266,7 +253,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         first_failure=sketched.first_failure,
         **{name: found[name] for name in ("relations", "lost", "stays", "reading_seconds")},
         left_out=sketched.left_out,
-        bytes=sketched.bytes_read,
+        bytes=sketched.bytes,
         seconds=seconds,
     )
 
@@ -339,8 +326,8 @@ class Opened:
 
 @contextmanager
 def destination(
-    name: str, info: StoreInfo, *, create: bool = True, create_missing: bool = False, dry_run: bool = False,
-    refresh: Refresh = "wait", allow_version_change: bool = False,
+    name: str, info: StoreInfo, *, create: bool = True, dry_run: bool = False, refresh: Refresh = "wait",
+    create_missing: bool = False, allow_version_change: bool = False,
 ) -> Iterator[Opened]:  # fmt: skip
     """The destination behind a store's name: a file or an index, made if missing.
 
@@ -362,34 +349,23 @@ def destination(
             indices, scattered = frozenset(mappings), list(mappings) not in ([], [client.target.name])
             if not all(mapping.seems_made for mapping in mappings.values()):
                 owned = OwnedIndex(
-                    client,
-                    info,
-                    dry_run=dry_run,
-                    refresh=refresh,
-                    allow_version_change=allow_version_change,
+                    client, info, dry_run=dry_run, refresh=refresh, allow_version_change=allow_version_change,
                     create_missing=create_missing,
-                )
+                )  # fmt: skip
                 yield Opened(owned, indices, scattered, True)
                 return
-        stored = _stored(name, info, create=create, dry_run=dry_run, refresh=refresh)
-        yield Opened(stack.enter_context(stored), indices, scattered)
-
-
-@contextmanager
-def _stored(name: str, info: StoreInfo, *, create: bool, dry_run: bool, refresh: Refresh) -> Iterator[LoadedStore]:
-    if not create:
-        open_store(name, read_only=True).close()
-    try:
-        store = open_store(name, create=info, read_only=dry_run)
-    except NoStoreError:
-        if not dry_run:
-            raise
-        yield LoadedStore(None, dry_run=True)
-        return
-    with store:
-        info.require_same_schemes(store.info.schemes, name)
-        store.refresh = refresh
-        yield LoadedStore(store, dry_run=dry_run)
+        if not create:
+            open_store(name, read_only=True).close()
+        store = None
+        try:
+            store = stack.enter_context(open_store(name, create=info, read_only=dry_run))
+        except NoStoreError:
+            if not dry_run:
+                raise
+        if store is not None:
+            info.require_same_schemes(store.info.schemes, name)
+            store.refresh = refresh
+        yield Opened(LoadedStore(store, dry_run=dry_run), indices, scattered)
 
 
 def _require_files(paths: Sequence[str], walk: Walk) -> None:
@@ -416,6 +392,13 @@ def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None
         texts=making.kind or DOCUMENTS,
         ocr=extraction.ocr or "",
     )
+
+
+def _wanted(rule: MatchRule, clustering: ClusterOptions, spread: BatchSpread, **more: Any) -> ClusteringOptions:
+    return ClusteringOptions(
+        rule, clustering.canonical_rule or CanonicalRule(), clustering.bound, parts=spread.partitions,
+        most_grouped=spread.most_grouped, **more,
+    )  # fmt: skip
 
 
 def _output(output: BatchOutput) -> Output:

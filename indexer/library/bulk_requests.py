@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from indexer.clustering.policy import Policy
 from indexer.errors import NeardupError, UsageError
 from indexer.extract.base import Extracted, Failed, Item
-from indexer.extract.fields import FieldFormat, field_read_as_text
+from indexer.extract.fields import field_read_as_text
 from indexer.ingest.digests import source_digest
 from indexer.ingest.outcomes import record_of
 from indexer.ingest.sketching import DigestedSketches, digests_of, sketched_texts
@@ -75,20 +75,6 @@ class FingerprintedRequest:
         "text, counted by field"]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class BulkOptions:
-    """The choices for a bulk request.
-
-    `fields` hold the text, of this `format`; without them the index's remembered fields. With `skip` a document is
-    left out if its text says the same as a stored one, near by the rule `match`; `on` chooses other relations.
-    """
-
-    fields: tuple[str, ...] = ()
-    format: FieldFormat = "text"
-    skip: bool = False
-    on: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class _BulkAction:
     """An action of a bulk request: its line, and its document's line; `text` if it is to be fingerprinted."""
@@ -116,13 +102,18 @@ class _BulkAction:
 class BulkRequests:
     """Gives the documents of bulk requests their fingerprints; `reading` says how to read HTML.
 
-    Raises UsageError and StoreError as `Store.document_form` does, and UsageError for a rule of parts.
+    `fields` hold the text; without them the index's remembered fields. With `skip` a document is left out if its text
+    says the same as a stored one, near by the rule; `on` chooses other relations. Raises UsageError and StoreError as
+    `Store.document_form` does, and UsageError for a rule of parts.
     """
 
-    def __init__(self, store: Store, options: BulkOptions, rule: MatchRule, reading: ReadingSettings) -> None:
+    def __init__(
+        self, store: Store, rule: MatchRule, reading: ReadingSettings, fields: TextFields | None, *, skip: bool,
+        on: Sequence[str],
+    ) -> None:  # fmt: skip
         self._store, self._rule, self._reading = store, rule, reading
-        self._form = store.document_form(TextFields(options.fields, options.format) if options.fields else None)
-        self._policy = Policy.named(COPIES if options.skip else (), options.on)
+        self._form = store.document_form(fields)
+        self._policy = Policy.named(COPIES if skip else (), on)
         if {*self._policy.actions.values()} - {"store", "skip"}:
             raise UsageError("on: a document of a bulk request is stored or skipped; give it no other action")
         if self._policy.actions:

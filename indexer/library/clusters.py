@@ -272,14 +272,12 @@ class Clusters(OpenStore):
         documents, as `neardup report --link` does. Raises UsageError without a clustering.
         """
         from indexer.library.reports import Report
-        from indexer.report.contents import ReportLimits, build_report
+        from indexer.report.contents import build_report
+        from indexer.report.limits import ReportLimits
 
         with self._lock:
-            return Report(
-                build_report(
-                    self.store, self.name, ReportLimits(clusters, members, pairs, time_field, passages, sample, link)
-                )
-            )
+            limits = ReportLimits(clusters, members, pairs, passages, sample, time_field, link)
+            return Report(build_report(self.store, self.name, limits))
 
 
 def _removal_of(asked: RemovalRequest, store: Store) -> Removal:

@@ -56,9 +56,8 @@ def compared_questions(one: Question, other: Question, rule: MatchRule, store: S
     order = order_with(in_order(one.signs, other.signs), relation) if has_order else None
     of_a, of_b = shared.common.shares if shared else (None, None)
     return Comparison(
-        str(rule), made.near, made.identical, made.similarity, made.shares, made.estimated, made.bits,
-        of_a=of_a,
-        of_b=of_b,
+        rule=str(rule), near=made.near, identical=made.identical, similarity=made.similarity, shares=made.shares,
+        estimated=made.estimated, bits=made.bits, of_a=of_a, of_b=of_b,
         label=part_label(of_b, of_a) if of_a and of_b else "",
         longest=shared.common.longest if shared else None,
         passages_total=len(shared.common.passages) if shared else None,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from indexer.library.records import Fact, Query
+from indexer.library.records import Query, Related
 from indexer.text.differences import Difference
 from indexer.text.excerpts import Excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Related):
     """Two documents beside each other."""
 
     rule: Annotated[str, "The match rule"]
@@ -30,30 +30,14 @@ class Comparison:
     passages_total: Annotated[int | None, "The number of common passages of the two texts; null likewise"]
     passages: Annotated[tuple[Excerpt, ...], "The longest 100 of these, in the order of the first, called the query "
         "there"]  # fmt: skip
-    relation: Annotated[str, 'The relation of the first text to the second, if they are near: "identical", "reflowed", '
-        '"noise", "rendition", "form", "reworded", "edited", "contains" or "part"; empty if they are not, or can\'t be '
-        'read']  # fmt: skip
-    evidence: Annotated[str, "The difference, in one line"]
-    facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts"]
-    order: Annotated[str, 'The place of the first in time, if they are near: "newer" or "older" than the second, or '
-        '"unknown"']  # fmt: skip
-    order_confidence: Annotated[float, "The confidence in the order, 0 to 1; 0 if unknown"]
-    order_evidence: Annotated[str, "The reason; empty if unknown"]
     a: Annotated[Query, "The first document"]
     b: Annotated[Query, "The second document"]
 
 
 @dataclass(frozen=True, slots=True)
-class TextDifference(Difference):
+class TextDifference(Related, Difference):
     """The changes from one document's text to another's."""
 
-    relation: Annotated[str, 'The relation of the first text to the second: "identical", "reflowed", "noise", '
-        '"rendition", "form", "reworded", "edited", "contains" or "part"; empty for very long texts'] = ""  # fmt: skip
-    evidence: Annotated[str, "The difference, in one line"] = ""
-    facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts"] = ()
-    order: Annotated[str, 'The place of the first in time: "newer" or "older" than the second, or "unknown"'] = ""
-    order_confidence: Annotated[float, "The confidence in the order, 0 to 1; 0 if unknown"] = 0.0
-    order_evidence: Annotated[str, "The reason; empty if unknown"] = ""
     replaced: Annotated[tuple[tuple[str, str], ...], "The changed sentences, each from both texts, cut to 60 "
         "characters"] = ()  # fmt: skip
     only_a: Annotated[tuple[str, ...], "The sentences found only in the first text, frame apart"] = ()

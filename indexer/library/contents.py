@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
@@ -23,6 +23,7 @@ from indexer.model import Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.own_files import AnyPath
 from indexer.stores import Store
+from indexer.stores.texts import TextFields
 
 if TYPE_CHECKING:
     from indexer.clustering.copies import Copies
@@ -168,13 +169,14 @@ class Contents(OpenStore):
         UsageError, naming a wrong line, and for a store without an index.
         """
         from indexer.ingest.indexing import default_jobs
-        from indexer.library.bulk_requests import BulkOptions, BulkRequests
+        from indexer.library.bulk_requests import BulkRequests
         from indexer.matching.asking import ReadingSettings
 
         with self._lock:
             how = ReadingSettings(default_jobs(), *Extraction().reading(content_of(self.store)), self.workers)
-            options = BulkOptions(tuple(fields), field_format_asked(format), skip, tuple(on))
-            return BulkRequests(self.store, options, self.rule(match), how).fingerprinted(body)
+            texts = TextFields(tuple(fields), field_format_asked(format))
+            given = texts if fields else None
+            return BulkRequests(self.store, self.rule(match), how, given, skip=skip, on=on).fingerprinted(body)
 
     def get(self, id: str, *, left_out: bool = False) -> Described | None:  # noqa: A002
         """The document with this id, or None. Raises UsageError if several indices have one.
@@ -273,8 +275,8 @@ class Contents(OpenStore):
         with self._lock:
             counts, info, clustering = self.store.stats(), self.store.info, last_clustering(self.store)
             passed = files_passed_over(self.store)
-        return StoreStats(
-            store=self.name, **{each.name: getattr(counts, each.name) for each in fields(counts)},
+        return StoreStats.of(
+            counts, store=self.name,
             clustered_at=clustering.at, clustering_finished=clustering.finished, made_with=asdict(info),
             passed_over=passed,
         )  # fmt: skip

@@ -14,7 +14,6 @@ from threading import Event
 from typing import Any
 
 from indexer.errors import StoreError, UsageError
-from indexer.ingest.indexing import IndexingSummary
 from indexer.ingest.naming import container_of
 from indexer.ingest.sources import Input, Rejected
 from indexer.library.engine_options import Watching
@@ -24,6 +23,7 @@ from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import Arriving, Extraction, Fingerprinting, Walk
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
+from indexer.model.counts import IndexingSummary
 from indexer.model.paths import path_of_printable, printable_path, store_file
 from indexer.stores import Store
 from indexer.text.hiding import shown_name

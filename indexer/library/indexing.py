@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from indexer.errors import NoStoreError, UsageError
 from indexer.ingest.dead_letters import PATTERN, DeadLetters, letters_path
-from indexer.ingest.indexing import IndexingSummary, Settings, store_info
+from indexer.ingest.indexing import Settings, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.remembered import KnownColumns
@@ -24,6 +24,7 @@ from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerp
 from indexer.library.outcomes import Indexed
 from indexer.matching.store_schemes import schemes_of, schemes_of_new
 from indexer.model import own_files
+from indexer.model.counts import IndexingSummary
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.stores.texts import OUTDATED
@@ -291,7 +292,6 @@ def indexed(
         refused=refused,
         dead_letters=os.fspath(letters.path) if letters and refused else None,
         left_out=left_out,
-        bytes=summary.bytes_read,
         seconds=round(summary.seconds, 3),
         stopped=stopped,
     )

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from indexer.clustering.common_passages import ClusterOnPassages
 
 
+WORDS = '"identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains" or "part"'
+"""The relations of texts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A stored document."""
@@ -60,9 +64,9 @@ class Membership:
     size_class: Annotated[str, "The class of the cluster's size, empty for a single document"]
     repeats: Annotated[str | None, "For a removable document, the kept one it repeats; else null"]
     repeats_similarity: Annotated[float | None, "The similarity (0 to 1) to the kept one; else null"]
-    relation: Annotated[str | None, 'The relation of its text to the kept one\'s: "identical", "reflowed", "noise", '
-        '"rendition", "form", "reworded", "edited", "contains" or "part", "unverified" if a text could not be read; '
-        'also "identical" if it differs from the kept one and equals another kept one; null if unknown']  # fmt: skip
+    relation: Annotated[str | None, f'The relation of its text to the kept one\'s: {WORDS}, "unverified" if a text '
+        'could not be read; also "identical" if it differs from the kept one and equals another kept one; null if '
+        'unknown']  # fmt: skip
     relation_to: Annotated[str | None, "The document of this relation, if it is not the repeated or canonical one; "
         "else null"]  # fmt: skip
 
@@ -113,14 +117,25 @@ class Fact:
     right: Annotated[str, "The fact in the other one; empty for nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Match(Stored):
-    """A document near a query."""
+@dataclass(frozen=True)
+class Related:
+    """The relation of a text to another one, and their order in time."""
 
-    table: ClassVar[tuple[str, ...]] = (
-        *("id", "similarity", "of_query", "of_match", "bits", "label", "relation", "order", "title", "source"),
-        "metadata",
-    )
+    __slots__ = ()
+
+    relation: Annotated[str, f"The relation of the first text, or of the query's, to the other one: {WORDS}; empty if "
+        "they were not compared"] = ""  # fmt: skip
+    evidence: Annotated[str, "The difference, in one line, or the reason why the texts were not compared"] = ""
+    facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts"] = ()
+    order: Annotated[str, 'The place in time of the first text, or of the query: "newer" or "older" than the other, '
+        'or "unknown"; empty if it was not looked for'] = ""  # fmt: skip
+    order_confidence: Annotated[float, "The confidence in the order, 0 to 1; 0 if unknown"] = 0.0
+    order_evidence: Annotated[str, "The reason; empty if unknown"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NearStored(Stored):
+    """A stored document near another one."""
 
     similarity: Annotated[float, "The similarity (0 to 1) by the measure of the rule"]
     near: Annotated[bool, "True if it is near by the rule; false if only --at-least lets it in"]
@@ -137,14 +152,16 @@ class Match(Stored):
         "or if it can't be read"]  # fmt: skip
     passages: Annotated[tuple[Excerpt, ...], "With --passages, the longest 100 of these, in the order of the query; "
         "else empty"]  # fmt: skip
-    relation: Annotated[str, 'The relation of the query\'s text to that of a near document: "identical", "reflowed", '
-        '"noise", "rendition", "form", "reworded", "edited", "contains" or "part"; empty if the texts were not '
-        'compared']  # fmt: skip
-    evidence: Annotated[str, "The difference, in one line, or the reason why the texts were not compared"]
-    facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts"]
-    order: Annotated[str, 'The query\'s place in time: "newer" or "older" than a near document, or "unknown"']
-    order_confidence: Annotated[float, "The confidence in the order, 0 to 1; 0 if unknown"]
-    order_evidence: Annotated[str, "The reason; empty if unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Related, NearStored):
+    """A document near a query."""
+
+    table: ClassVar[tuple[str, ...]] = (
+        *("id", "similarity", "of_query", "of_match", "bits", "label", "relation", "order", "title", "source"),
+        "metadata",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,25 +243,21 @@ class Uncompared:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two near documents."""
-
-    table: ClassVar[tuple[str, ...]] = ("left", "right", "similarity", "bits", "relation", "evidence", "order")
+class NearPair:
+    """Two documents and their similarity."""
 
     left: Annotated[str, "The name of the one"]
     right: Annotated[str, "The name of the other"]
     similarity: Annotated[float, "The similarity (0 to 1) by the measure of the rule"]
     bits: Annotated[int | None, "By a rule that counts bits, the number of differing bits of the simhash; else "
         "null"] = None  # fmt: skip
-    relation: Annotated[str, 'With --relation, the relation of the left text to the right: "identical", "reflowed", '
-        '"noise", "rendition", "form", "reworded", "edited", "contains" or "part"; else empty'] = ""  # fmt: skip
-    evidence: Annotated[str, "With --relation, the difference, in one line, or the reason why the texts were not "
-        "compared"] = ""  # fmt: skip
-    facts: Annotated[tuple[Fact, ...], "With --relation, of a form, the differing facts"] = ()
-    order: Annotated[str, 'With --relation, the left\'s place in time: "newer" or "older" than the right, or '
-        '"unknown"; else empty'] = ""  # fmt: skip
-    order_confidence: Annotated[float, "The confidence in the order, 0 to 1; 0 if unknown"] = 0.0
-    order_evidence: Annotated[str, "The reason; empty if unknown"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Related, NearPair):
+    """Two near documents; their relation and order are empty unless asked for with --relation."""
+
+    table: ClassVar[tuple[str, ...]] = ("left", "right", "similarity", "bits", "relation", "evidence", "order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +318,8 @@ class Clustering(Shown):
         "document as the canonical one"]  # fmt: skip
     apart: Annotated[int, "With the relation form kept apart, the documents in clusters of their own for their "
         "different facts"]  # fmt: skip
-    relations: Annotated[Mapping[str, int], 'The removable documents, counted by their relation to the repeated one: '
-        '"identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", "part", '
-        '"unverified", or empty if unknown']  # fmt: skip
+    relations: Annotated[Mapping[str, int], f'The removable documents, counted by their relation to the repeated one: '
+        f'{WORDS}, "unverified", or empty if unknown']  # fmt: skip
     reading_seconds: Annotated[float | None, "The time to read their texts again and to align them; null if there was "
         "none"] = field(repr=False)  # fmt: skip
     comparisons: Annotated[int, "The comparisons made"] = field(repr=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from indexer.errors import UsageError
-from indexer.library.records import Fact, Stored
+from indexer.library.records import WORDS, Fact, Stored
 from indexer.library.results import relation_members, stored_members
 from indexer.library.rows import Rows, Shown
 from indexer.model import name_of
@@ -37,8 +37,8 @@ class Surplus(Stored):
     identical: Annotated[bool, "True if the texts are equal except for case and white space"]
     kept: Annotated[str, "The reason for keeping it; empty if it would be marked or deleted"]
     differs: Annotated[tuple[str, ...], "With --with-documents, the other fields that keep it"]
-    relation: Annotated[str, 'The relation of its text to the kept one\'s: "identical", "reflowed", "noise", '
-        '"rendition", "form", "reworded", "edited", "contains" or "part"; empty if they were not compared']  # fmt: skip
+    relation: Annotated[str, f"The relation of its text to the kept one's: {WORDS}; empty if they were not "
+        "compared"]  # fmt: skip
     evidence: Annotated[str, "The difference, in one line"]
     facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts, the document's on the left"]
     older: Annotated[str, "With --older-versions, why the next version comes after it"]

@@ -13,13 +13,14 @@ from indexer.extract import WorkerPool
 from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs, store_info
-from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, read
+from indexer.ingest.outcomes import ExtractionWorkers, read
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.library.indexing import begun
 from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
 from indexer.library.outcomes import CorpusKept, GatheredStatistics
 from indexer.library.scheme_figures import recipe_of
+from indexer.model.counts import RunCounts
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.schemes import registry

@@ -22,6 +22,7 @@ from indexer.relations.relation import VerdictWord, verdict_of
 from indexer.report.counting import ReportCounts, Share, figures
 from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
 from indexer.report.forms import ShownForm, largest_forms
+from indexer.report.limits import ReportLimits
 from indexer.report.links import links_of
 from indexer.report.passages import ShownPassages, ShownResting, resting_of_largest, shown_passages
 from indexer.stores.base import Store
@@ -29,30 +30,11 @@ from indexer.text.counts import counted
 from indexer.text.differences import Difference, word_difference
 from indexer.text.visible import printable
 
-CLUSTERS = 1000
-MEMBERS = 10
-PAIRS = 25
 PAIR_WORDS, SAMPLE_WORDS = 20_000, 5000
 
 _CELLS = "=+-@\t\r"
 
 TextOf = Callable[[Store, Record], str]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportLimits:
-    """The requested contents of a report: numbers of the largest clusters, their members, pairs of texts, passages.
-
-    `sample` is the number of documents to judge, `link` the template of the addresses of documents (see links.py).
-    """
-
-    clusters: int = CLUSTERS
-    members: int = MEMBERS
-    pairs: int = PAIRS
-    time_field: str = ""
-    passages: int = 0
-    sample: int = 0
-    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

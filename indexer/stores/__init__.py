@@ -1,6 +1,7 @@
 """Stores: they keep records and find candidates."""
 
-from indexer.stores.base import PutResult, PutStatus, Stats, Store, StoreInfo
+from indexer.model.counts import Stats
+from indexer.stores.base import PutResult, PutStatus, Store, StoreInfo
 
 __all__ = [
     "PutResult",

@@ -16,6 +16,7 @@ from typing import Any, Self
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.model.copied import CopiedRow
+from indexer.model.counts import Stats
 from indexer.model.decisions import Decision
 from indexer.model.findings import Finding
 from indexer.model.kinds import DOCUMENTS
@@ -151,27 +152,6 @@ class Versioned:
     record: Record | None
     annotations: Mapping[str, Any]
     version: Hashable
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """Counts of a store: documents by kind and format, failures by reason, bytes on disk.
-
-    `last_indexed_at` is the time of the latest fingerprint (ISO 8601 in UTC), empty without any. `relations` counts the
-    repeats of other documents by their noted relation, empty without any.
-    """
-
-    documents: int
-    fingerprinted: int
-    distinct: int
-    short: int
-    empty: int
-    failures: Mapping[str, int]
-    formats: Mapping[str, int]
-    bytes_on_disk: int
-    last_indexed_at: str = ""
-    relations: Mapping[str, int] = field(default_factory=dict)
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ClusterWatcher:

@@ -17,7 +17,7 @@ from indexer.batch.clusters.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
 from indexer.batch.reading import rule_of
 from indexer.batch.sketches.parts import parts_of
-from indexer.batch.sketches.sketching import Summary, sketch
+from indexer.batch.sketches.sketching import sketch
 from indexer.clustering.annotations import version_of
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
@@ -27,6 +27,7 @@ from indexer.ingest.sources import Selection, Sources
 from indexer.library.opening import open_store
 from indexer.matching.rule import parse_rule
 from indexer.model import own_cluster_id
+from indexer.model.counts import SketchingCounts
 from indexer.schemes import registry
 
 MINHASH = registry.scheme("minhash").id
@@ -77,7 +78,7 @@ def write_files(folder: Path, rows: Sequence[Mapping[str, Any]], files: int, see
     return folder
 
 
-def sketched(path: Path, out: Path, form: Form, jobs: int = 2, **selection: Any) -> Summary:
+def sketched(path: Path, out: Path, form: Form, jobs: int = 2, **selection: Any) -> SketchingCounts:
     sources = Sources([str(path)], Selection(base=str(out.parent), **selection))
     return sketch(sources, parts_of(sources, print), str(out), Making(form, Limits(), jobs))
 

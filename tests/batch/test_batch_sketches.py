@@ -202,11 +202,11 @@ def test_a_damaged_file_is_listed_and_what_could_be_read_stays(tmp_path: Path) -
 def test_what_is_there_is_left_alone_and_what_changed_is_made_again(tmp_path: Path) -> None:
     rows = [{"id": f"d{number}", "text": f"words {number} " * 10} for number in range(8)]
     given, form = write_files(tmp_path / "in", rows, 4), Form(())
-    assert sketched(given, tmp_path / "out", form).parts == 4
+    assert sketched(given, tmp_path / "out", form).files == 4
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sketches").iterdir()}
     write_files(given, rows[:3], 1)
     summary = sketched(given, tmp_path / "out", form)
-    assert (summary.parts, summary.done_before) == (1, 3)
+    assert (summary.files, summary.done_before) == (1, 3)
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sketches").iterdir()}
     assert before.keys() == after.keys()
     assert sum(before[path] != after[path] for path in after) == 1
@@ -219,7 +219,7 @@ def test_what_was_read_by_other_names_of_fields_is_made_again(tmp_path: Path) ->
     assert "name the one with --text-field" in summary.first_failure
     columns = ColumnNames(text="body")
     summary = sketched(given, tmp_path / "out", form, columns=columns)
-    assert (summary.parts, summary.done_before, summary.failures, summary.first_failure) == (1, 0, 0, "")
+    assert (summary.files, summary.done_before, summary.failures, summary.first_failure) == (1, 0, 0, "")
     assert sketched(given, tmp_path / "out", form, columns=columns).done_before == 1
 
 
@@ -249,7 +249,7 @@ def test_of_files_that_are_gone_nothing_is_left(tmp_path: Path, monkeypatch: pyt
     folder.mkdir()
     for number in range(8):
         (folder / f"{number}.txt").write_text(f"words of file {number}")
-    assert sketched(folder, tmp_path / "out", Form(())).parts == 3
+    assert sketched(folder, tmp_path / "out", Form(())).files == 3
     for number in range(3, 8):
         (folder / f"{number}.txt").unlink()
     assert sketched(folder, tmp_path / "out", Form(())).done_before == 1

@@ -21,10 +21,11 @@ from indexer.extract import declared
 from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing, outcomes
 from indexer.ingest.digests import source_digest
-from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
+from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input, Rejected
 from indexer.library.opening import open_store
 from indexer.model import SIMHASH_DOC, Ref
+from indexer.model.counts import IndexingSummary
 from indexer.stores import PutResult, Store
 from indexer.stores.sqlite.rows import StoredRow
 from indexer.stores.sqlite.store import SqliteStore

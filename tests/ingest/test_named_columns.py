@@ -12,12 +12,13 @@ import pytest
 
 import indexer
 from indexer.ingest.from_store import stored_inputs
-from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
+from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.remembered import COLUMNS, KnownColumns
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sources import Input, Selection, Sources
 from indexer.library.opening import open_store
+from indexer.model.counts import IndexingSummary
 from indexer.stores import Store
 
 BODY = ColumnNames(text="body", id="key")

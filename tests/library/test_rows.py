@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -93,10 +94,10 @@ def test_what_a_document_says_is_shown_and_not_obeyed() -> None:
 
 def test_summaries_print_what_happened() -> None:
     found = Indexed(
-        "s", 3, 0, 0, {"malformed": 2}, 0, 0, 0, 0, (), 0, 0, 0, 0, {}, None, None, None, 0, None, "", 0, 0, 0.5,
-        stopped=False,
+        store="s", indexed=3, failed=Counter(malformed=2), seconds=0.5, marked=0, new=None, near=None,
+        reading_seconds=None, refused=0, dead_letters=None, left_out=0, stopped=False,
     )  # fmt: skip
-    assert repr(found) == 'Indexed\n  store    s\n  indexed  3\n  failed   {"malformed": 2}\n  seconds  0.5'
+    assert repr(found) == 'Indexed\n  store    s\n  failed   {"malformed": 2}\n  indexed  3\n  seconds  0.5'
     assert found._repr_html_().count("<tr>") == 4
     assert found.done == 5
 

@@ -19,9 +19,10 @@ from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.options import RemovalRequest
 from indexer.model import Record, Ref
-from indexer.report.contents import ReportLimits, ShownCluster, build_report
+from indexer.report.contents import ShownCluster, build_report
 from indexer.report.deciding import decisions_data, titled
 from indexer.report.html import report_html
+from indexer.report.limits import ReportLimits
 from indexer.stores import Store
 from indexer.text.differences import word_difference
 from tests.cli.command import write

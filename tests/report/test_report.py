@@ -27,7 +27,6 @@ from indexer.ingest.indexing import store_info
 from indexer.model import DECLARED, Failure, Record, Ref
 from indexer.report.contents import (
     ReportContents,
-    ReportLimits,
     ShownCluster,
     build_report,
     report_csv,
@@ -36,6 +35,7 @@ from indexer.report.contents import (
 )
 from indexer.report.counting import Amount, Share
 from indexer.report.html import report_html
+from indexer.report.limits import ReportLimits
 from indexer.report.passages import OriginTable, ShownPassages, ShownResting
 from indexer.stores import Store
 from tests.cli.command import write

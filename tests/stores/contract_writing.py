@@ -12,10 +12,11 @@ from indexer.clustering.arrivals import Arrivals, Neighbour, rule_for
 from indexer.clustering.copies import Copies
 from indexer.core.text import text_digest
 from indexer.errors import UsageError
-from indexer.ingest.indexing import IndexingSummary, Settings, index, store_info
+from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.matching.rule import parse_rule
 from indexer.model import Failure, Fingerprint, Record, Ref, own_cluster_id
+from indexer.model.counts import IndexingSummary
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus, Store
 from tests.stores.asked import documents_with_keys

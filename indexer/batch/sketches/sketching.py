@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from indexer.errors import StoreError
 from indexer.extract.base import Item
 from indexer.ingest.digests import content_id
 from indexer.ingest.naming import id_of_path
-from indexer.ingest.outcomes import ExtractionWorkers, RunCounts, read, sketching
+from indexer.ingest.outcomes import ExtractionWorkers, read, sketching, take_extractor
 from indexer.ingest.readers.base import BadEntry, ReaderOptions
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.regular_files import UnreadableError
@@ -38,6 +38,7 @@ from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Sources
 from indexer.model import Record, Ref, own_files
 from indexer.model.chunking import chunks, chunks_by_size
+from indexer.model.counts import SketchingCounts
 from indexer.model.paths import printable_path
 
 # What is read at once, and what a group of rows has in a file of sketches.
@@ -48,23 +49,6 @@ _ROWS_TOGETHER = 4096
 _MOST_AHEAD = 1 << 14
 
 
-@dataclass(slots=True)
-class Summary(RunCounts):
-    """Counts of the parts and documents of a run by their fate.
-
-    `parts` were sketched now, `done_before` existed; of the `documents` of both some are `empty`, `short` or failed.
-    The sketches of the `forgotten`, whose inputs are gone, were removed. `left_out` files were skipped by name.
-    """
-
-    parts: int = 0
-    done_before: int = 0
-    documents: int = 0
-    bytes_read: int = 0
-    left_out: int = 0
-    first_failure: str = ""
-    forgotten: list[str] = field(default_factory=list)
-
-
 def sketch(
     sources: Sources,
     parts: Sequence[Part],
@@ -72,15 +56,15 @@ def sketch(
     making: Making,
     *,
     task: tuple[int, int] = (1, 1),
-    summary: Summary | None = None,
-) -> Summary:
+    summary: SketchingCounts | None = None,
+) -> SketchingCounts:
     """Write the sketches of each part to `folder`/sketches, except existing ones with an unchanged input.
 
     The fields and options of reading must be the same too. A file gets its name when complete, so an interrupted run
     continues. Memory: some batches of 4 MB for each worker. Raises IncompatibleStoreError if the folder has sketches of
     another form, and StoreError if it can't be written.
     """
-    counts = summary if summary is not None else Summary()
+    counts = summary if summary is not None else SketchingCounts()
     begin(folder, making.form)
     sketch_parts(sources, unfinished(sources, task_of(parts, task), folder, counts), folder, making, counts)
     counts.forgotten += forget(sources, parts, folder)
@@ -112,7 +96,7 @@ def begin(folder: str, form: Form) -> None:
     own_files.remove_left(target)
 
 
-def unfinished(sources: Sources, parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
+def unfinished(sources: Sources, parts: Iterable[Part], folder: str, counts: SketchingCounts) -> Iterator[Part]:
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
         there = path.exists() and _is_of(path, part.noted(sources.selection))
@@ -133,7 +117,7 @@ def _broken_off(path: Path) -> bool:
     return bool(compute.any(compute.starts_with(failed, "unreadable:")).as_py())
 
 
-def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: Making, counts: Summary) -> None:
+def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: Making, counts: SketchingCounts) -> None:
     target = Path(folder, SKETCHES)
     try:
         with sketching(making.jobs, making.form.options, making.limits, making.form.made) as workers:
@@ -142,7 +126,7 @@ def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: M
                 footer = written_footer(SKETCHES, making.form, part.noted(sources.selection))
                 with own_files.written_whole(path) as file:
                     _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
-                counts.parts += 1
+                counts.files += 1
     except OSError as error:
         raise _unwritable(error, target) from error
 
@@ -158,7 +142,7 @@ def sketch_files(folder: str, *, missing_ok: bool = False) -> list[Path]:
     return found
 
 
-def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: Summary) -> None:
+def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: SketchingCounts) -> None:
     def passed() -> Iterator[Any]:
         for batch in batches:
             _count(batch, counts)
@@ -169,18 +153,18 @@ def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: S
             out.write_table(arrow.Table.from_batches(some), row_group_size=_GROUP)
 
 
-def _count_file(path: Path, counts: Summary) -> None:
+def _count_file(path: Path, counts: SketchingCounts) -> None:
     with parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=["id", "bytes", "tokens", "short", "extractor", "failed"]):
             _count(batch, counts)
 
 
-def _count(batch: Any, counts: Summary) -> None:
+def _count(batch: Any, counts: SketchingCounts) -> None:
     counts.documents += batch.num_rows
-    counts.bytes_read += compute.sum(batch["bytes"]).as_py() or 0
+    counts.bytes += compute.sum(batch["bytes"]).as_py() or 0
     counts.short += compute.sum(batch["short"]).as_py() or 0
     for extractor, count in (each.values() for each in compute.value_counts(batch["extractor"]).to_pylist()):
-        counts.read_as_text(extractor or "", count)
+        take_extractor(counts, extractor or "", count)
     bad = batch.filter(compute.is_valid(batch["failed"]))
     failed = bad["failed"].to_pylist()
     counts.failed.update(each.partition(":")[0] for each in failed)

@@ -19,13 +19,14 @@ from indexer.batch.cutting import CUT, Cutting, PartCuts, WordsRead, read_words,
 from indexer.batch.filtering import write_parts
 from indexer.batch.form import Making
 from indexer.batch.sketches.parts import Part
-from indexer.batch.sketches.sketching import Summary, begin, forget, sketch_parts, unfinished
+from indexer.batch.sketches.sketching import begin, forget, sketch_parts, unfinished
 from indexer.batch.spark.clustering import cluster
 from indexer.batch.spark.frames import MOST_JOINED
 from indexer.batch.spark.session import numbered, plain_errors, storage
 from indexer.batch.steps import Steps
 from indexer.ingest.sources import Selection, Sources
 from indexer.model.chunking import chunks, chunks_by_size
+from indexer.model.counts import SketchingCounts
 
 _SAID, _NOTHING = schema_of("said string"), schema_of("nothing int64")
 _WORDS = schema_of("part int64, id string, time string, words binary")
@@ -46,13 +47,13 @@ def sketch(
     folder: str,
     making: Making,
     *,
-    summary: Summary | None = None,
-) -> Summary:
+    summary: SketchingCounts | None = None,
+) -> SketchingCounts:
     """The work of `indexer.batch.sketches.sketching.sketch`, a part in a task of Spark, each with one process.
 
     Raises IncompatibleStoreError and StoreError.
     """
-    counts = summary if summary is not None else Summary()
+    counts = summary if summary is not None else SketchingCounts()
     with plain_errors():
         begin(folder, making.form)
         # What a task that failed has left is written again, so that it is counted.
@@ -76,7 +77,7 @@ def sketch(
 def _sketch_some(
     numbers: Iterable[int], parts: Sequence[Part], selection: Selection, making: Making, folder: str
 ) -> Iterator[Any]:
-    summary, sources = Summary(), Sources([], selection)
+    summary, sources = SketchingCounts(), Sources([], selection)
     sketch_parts(sources, (parts[number] for number in numbers), folder, making, summary)
     summary.left_out = sources.passed_over.total
     said = {each.name: getattr(summary, each.name) for each in fields(summary)}

@@ -45,10 +45,11 @@ from indexer.extract.fields import format_of, remark_on
 from indexer.ingest.digests import source_digest
 from indexer.ingest.indexing import store_info
 from indexer.ingest.left_out import DuplicateFilter
-from indexer.ingest.outcomes import IngestRun, RunCounts, RunDestination, WriteInProgress, record_of
+from indexer.ingest.outcomes import IngestRun, RunDestination, WriteInProgress, record_of, take
 from indexer.ingest.sketching import DigestedSketches
 from indexer.model import Failure, Record, Ref, with_declared
 from indexer.model.chunking import chunks
+from indexer.model.counts import AnnotationCounts
 from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.model.times import now
 from indexer.stores import Store, StoreInfo
@@ -57,35 +58,18 @@ from indexer.stores.schemes import require_exactly
 _PAGE = 250
 
 
-@dataclass(slots=True)
-class AnnotationSummary(RunCounts):
-    """The outcomes for the documents of a run; `neardup.library.outcomes.AnnotatedDocuments` explains the counts.
+@dataclass
+class AnnotationSummary(AnnotationCounts):
+    """The counts of a run, and what the next one needs.
 
     `lost` says that documents may have been deleted, or overwritten with their fingerprints; `held` that too many are
     gone to remove anything, `sourceless` that no field says where they came from. `marks` record the changes looked at.
     """
 
-    trusted: int = 0
     lost: bool = False
     held: bool = False
-    marks: Marks = field(default_factory=lambda: Marks("", {}))
-    annotated: int = 0
-    without: int = 0
-    gone: int = 0
-    missing: int = 0
-    stale: int = 0
-    renewed: int = 0
-    changed: int = 0
-    removed: int = 0
-    beside: int = 0
-    clusters: int | None = None
-    forgotten: bool = False
     sourceless: bool = False
-    reading_seconds: float | None = None
-
-    @property
-    def done(self) -> int:
-        return self.annotated + self.unchanged + self.without + self.gone + self.failures
+    marks: Marks = field(default_factory=lambda: Marks("", {}))
 
 
 OpenFilter = Callable[[Store], AbstractContextManager[DuplicateFilter[Any] | None]]
@@ -244,7 +228,7 @@ class _AnnotateRun(RunDestination[PendingDocument, BulkOutcome]):
         schemes = sorted(scheme.id for scheme in self._sink.schemes)
         settings = settings_of(self._fields, replace(self.info, schemes=(), version=""), schemes, self._sink.identity)
         store = self._sink.store
-        if store is None or self.options.everything or self.options.again:
+        if store is None or self.options.all or self.options.again:
             return Marks(settings, {})
         return Marks.read(store, settings)
 
@@ -402,7 +386,7 @@ class _AnnotateRun(RunDestination[PendingDocument, BulkOutcome]):
             if result.ok:
                 self.summary.annotated += 1
                 self.summary.beside += result.is_beside
-                self.summary.taken(record)
+                take(self.summary, record)
             elif result.is_changed:
                 self.summary.changed += 1
                 self._changed.append(pending.place)

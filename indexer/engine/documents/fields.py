@@ -8,11 +8,11 @@ from typing import Any
 
 from indexer.engine.client.base import Client
 from indexer.engine.client.names import path_of
+from indexer.engine.documents.options import Annotating
 from indexer.engine.index.mapping import OWN, Mappings, read_mappings, remember
 from indexer.engine.index.source_fields import ASIDE, require_harmless, require_readable, source_paths
 from indexer.errors import NoStoreError, StoreError, UsageError
-from indexer.extract.base import Content, Limits
-from indexer.extract.fields import FieldFormat
+from indexer.extract.base import Limits
 from indexer.model.times import Refresh
 from indexer.schemes.base import Scheme
 from indexer.stores.texts import TextFields
@@ -21,34 +21,21 @@ _SAMPLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotateOptions:
-    """The options of a run; `neardup.library.engine_options.Annotating` explains most.
+class AnnotateOptions(Annotating):
+    """The options of a run.
 
     If more than the share `most_lost` of the documents is gone since the last run, no record is removed for it.
-    `refresh` says when changes become visible (see `Store`). `allow_version_change` permits changing documents with
-    external versions. `schemes` are specifications of additional sketches. A newly set up index gets `new_schemes`;
-    with `exactly` an older one with others is refused.
+    `refresh` says when changes become visible (see `Store`). `schemes` are specifications of additional sketches. A
+    newly set up index gets `new_schemes`; with `exactly` an older one with others is refused.
     """
 
-    fields: tuple[str, ...] = ()
-    format: FieldFormat = "text"
-    fields_changed: bool = False
-    source_field: str = ""
-    title_field: str = ""
-    everything: bool = False
-    again: bool = False
     most_lost: float = 1.0
-    dry_run: bool = False
     schemes: tuple[str, ...] = ()
     new_schemes: tuple[Scheme, ...] = ()
     exactly: tuple[Scheme, ...] | None = None
-    allow_version_change: bool = False
-    docs_per_second: float | None = None
-    slices: int = 4
     jobs: int = 1
     min_tokens: int | None = None
     kind: str | None = None
-    content: Content | None = None
     limits: Limits = field(default_factory=Limits)
     refresh: Refresh = "wait"
 
@@ -62,18 +49,18 @@ def fields_of_run(client: Client, aside: Client | None, mappings: Mappings, want
     kept = _remembered(client, aside, mappings)
     distinct = {(fields.names, fields.format) for fields in kept.values()}
     first = next(iter(kept.values()), TextFields(()))
-    if not wanted.fields and len(distinct) != 1:
+    if not wanted.field and len(distinct) != 1:
         known = "; ".join(f"{index}: {fields.options()}" for index, fields in kept.items())
         raise UsageError(
             f"{shown}: name the fields with the text, as --field NAME"
             + (f"; the indices behind the name remember different ones ({known})" if known else "")
         )
-    paths = source_paths(mappings, wanted.fields or first.names, shown)
+    paths = source_paths(mappings, wanted.field or first.names, shown)
     about = [
         source_paths(mappings, [name], shown)[0] if name else ""
         for name in (wanted.source_field or first.source, wanted.title_field or first.title)
     ]
-    texts = TextFields(paths, wanted.format if wanted.fields else first.format, *about)
+    texts = TextFields(paths, wanted.format if wanted.field else first.format, *about)
     require_readable(mappings, [*paths, *filter(None, about)], shown)
     other = next((index for index, fields in kept.items() if not fields.is_as(texts)), None)
     if other is not None and not wanted.fields_changed:

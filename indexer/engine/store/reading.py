@@ -32,9 +32,10 @@ from indexer.engine.store.context import PAGE, RECORDS_PAGE, StorePart, is_unico
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref, readings_of
 from indexer.model.chunking import chunks
+from indexer.model.counts import Stats
 from indexer.model.origins import UNKNOWN
 from indexer.model.refs import ref_order
-from indexer.stores.base import Stats, Versioned
+from indexer.stores.base import Versioned
 
 _PRECISION = 40_000
 _VALUES_CHUNK = 10_000

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from indexer.errors import UsageError
 from indexer.extract.base import Failed, Item, Limits, Options
-from indexer.ingest.outcomes import RunCounts, read, texts
+from indexer.ingest.outcomes import read, texts
 from indexer.ingest.readers import reader_of_file
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.matching.evaluation.judging import Truth
 from indexer.matching.lists import json_lines
 from indexer.model import Record
+from indexer.model.counts import RunCounts
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.text.counts import counted

@@ -15,10 +15,11 @@ from typing import Any
 from indexer.errors import StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch, own_files
 from indexer.model.chunking import chunks
+from indexer.model.counts import Stats
 from indexer.model.paths import MovableFolder
 from indexer.model.times import in_order
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.base import PutResult, PutStatus, Stats, StoreInfo, results_of
+from indexer.stores.base import PutResult, PutStatus, StoreInfo, results_of
 from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite import cells, file
 from indexer.stores.sqlite.clusters import RELATIONS, ClusterTable, cluster_name
