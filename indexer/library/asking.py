@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError, shown
-from indexer.extract.base import REASONS, Limits, Options
+from indexer.extract.base import REASONS
 from indexer.ingest.readers import BadEntry, ColumnNames, ReaderOptions, reader_of_file
 from indexer.ingest.regular_files import UnreadableError, read_file
 from indexer.ingest.sources import STDIN, Input, Selection, Sources
@@ -126,20 +126,16 @@ class QuestionReader:
         from indexer.ingest.indexing import default_jobs
         from indexer.matching.asking import ReadingSettings, questions_of
 
-        how = ReadingSettings(default_jobs(), *self._reading(), self.workers)
+        reading = self.extraction.reading(self.store.info.content)  # type: ignore[arg-type]
+        how = ReadingSettings(default_jobs(), *reading, self.workers)
         return questions_of(self.store, items, how, self.folder)
-
-    def _reading(self) -> tuple[Options, Limits]:
-        return self.extraction.reading(self.store.info.content)  # type: ignore[arg-type]
 
     def _selection(self) -> Selection:
         from indexer.ingest.dead_letters import PATTERN
         from indexer.ingest.remembered import KnownColumns
 
-        return Selection(
-            exclude=(PATTERN,), base=self.folder, line_limit=self.extraction.max_size, columns=self.columns,
-            known=KnownColumns(self.store), images=bool(self.extraction.ocr),
-        )  # fmt: skip
+        known = KnownColumns(self.store)
+        return self.extraction.selection(self.columns, self.folder, exclude=(PATTERN,), known=known)
 
     def _items(self, names: Iterable[str]) -> Iterator[QuestionSource]:
         from indexer.ingest.outcomes import read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from indexer.errors import NoStoreError, UsageError, takes_named, takes_named_arguments
 from indexer.extract.base import Content
@@ -11,7 +12,7 @@ from indexer.library.clusters import Clusters
 from indexer.library.contents import Contents
 from indexer.library.distinct_hits import Folding
 from indexer.library.nearness import Nearness
-from indexer.library.opening import DEFAULT_WAIT, Tell, open_store, tell_made, warned
+from indexer.library.opening import DEFAULT_WAIT, Tell, opened, warned
 from indexer.matching.store_schemes import schemes_of_new
 from indexer.model import SIMHASH_DOC
 from indexer.model.kinds import DOCUMENTS, KindName
@@ -46,8 +47,9 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
     when the index refreshes itself ("none"). Warnings about the store are UserWarnings, unless `tell` takes the
     sentences. Raises StoreError, NoStoreError if there is no store and none is made, and UsageError.
     """
+    how: dict[str, Any] = {"refresh": refresh, "wait": wait, "any_thread": True}
     try:
-        opened = open_store(store, read_only=read_only, wait=wait, any_thread=True)
+        target = opened(store, tell, read_only=read_only, **how)
     except NoStoreError:
         if read_only or not create:
             raise
@@ -56,23 +58,19 @@ def open(  # noqa: A001, PLR0913 - as `shelve.open` and others; they are options
         from indexer.ingest.indexing import store_info
 
         info = store_info(content or "landmarks", made, kind or DOCUMENTS)
-        opened = open_store(store, create=info, wait=wait, any_thread=True)
+        target = opened(store, tell, create=info, **how)
     try:
-        if content is not None and content != opened.info.content:
-            raise UsageError(f"content={content!r}: the store holds fingerprints of {opened.info.content!r}")
-        if kind is not None and kind != opened.info.kind:
-            raise UsageError(f"kind={kind!r}: the store was made for {opened.info.kind!r}; a store stays of one kind")
+        if content is not None and content != target.info.content:
+            raise UsageError(f"content={content!r}: the store holds fingerprints of {target.info.content!r}")
+        if kind is not None and kind != target.info.kind:
+            raise UsageError(f"kind={kind!r}: the store was made for {target.info.kind!r}; a store stays of one kind")
         if filter is not None:
-            opened.narrow(filter)
+            target.narrow(filter)
         if turns:
-            opened.take_turns()
-        opened.refresh = refresh
-        tell_made(opened, os.fspath(store), tell)
-        for notice in opened.notices() if read_only else ():
-            tell(notice, level="warning")
-        return Collection(opened, shown_name(os.fspath(store)), schemes or (), tell)
+            target.take_turns()
+        return Collection(target, shown_name(os.fspath(store)), schemes or (), tell)
     except BaseException:
-        opened.close()
+        target.close()
         raise
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from indexer.errors import UsageError
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs
-from indexer.ingest.sources import Selection, Sources
+from indexer.ingest.sources import Sources
 from indexer.library.examining import LOOKED_AT, FittingKind, better_kind, fitting_kind
 from indexer.library.options import Extraction, NamedFields, content_of
 from indexer.matching.evaluation import judging, showing
@@ -171,9 +171,7 @@ def _texts(
     jobs: int | None, extraction: Extraction, least: int | None,
 ) -> MeasuredTexts:  # fmt: skip
     named_fields = fields.fields(extraction, stored=store is not None)
-    columns, processes = fields.columns.columns(extraction), jobs or default_jobs()
-    images = bool(extraction.ocr)
-    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns, images=images)
+    processes, chosen = jobs or default_jobs(), extraction.selection(fields.columns.columns(extraction), os.getcwd())
     if store is not None:
         options, limits = extraction.reading(content_of(store))
         records = sampled(store, sample, named.ids if named else (), least=least)

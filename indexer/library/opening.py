@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from indexer.errors import UsageError, takes_named
 from indexer.model.findings import Finding
@@ -150,16 +150,20 @@ def opened(
     store: str | os.PathLike[str],
     tell: Tell,
     *,
-    create: StoreInfo | None = None,
     read_only: bool = False,
     refresh: Refresh = "wait",
+    **more: Any,
 ) -> Store:
-    """Open a store; a missing one is made only with `create`."""
-    opened_store = open_store(store, create=create, read_only=read_only)
+    """Open a store as `open_store` does, and tell of a new index, and what may be wrong if it is only read."""
+    opened_store = open_store(store, read_only=read_only, **more)
     opened_store.refresh = refresh
-    tell_made(opened_store, os.fspath(store), tell)
-    for notice in opened_store.notices() if read_only else ():
-        tell(notice, level="warning")
+    try:
+        tell_made(opened_store, os.fspath(store), tell)
+        for notice in opened_store.notices() if read_only else ():
+            tell(notice, level="warning")
+    except BaseException:
+        opened_store.close()
+        raise
     return opened_store
 
 

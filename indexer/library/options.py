@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Limits, Options
@@ -126,6 +126,10 @@ class Extraction:
         """The limits of one document."""
         return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
 
+    def selection(self, columns: ColumnNames, base: str, **more: Any) -> Selection:
+        """The selection of documents to be read so; ids of files are relative to `base`."""
+        return Selection(columns=columns, base=base, line_limit=self.max_size, images=bool(self.ocr), **more)
+
     def reading(self, content: Content | None) -> tuple[Options, Limits]:
         """Options and limits in the content mode of a store, if there is one.
 
@@ -200,18 +204,10 @@ class Walk:
 
     def selection(self, extraction: Extraction, base: str, known: KnownColumns | None = None) -> Selection:
         """The selection of documents; ids of files are relative to `base`."""
-        return Selection(
-            include=self.include,
-            exclude=self.exclude,
-            hidden=self.hidden,
-            follow_links=self.follow_links,
-            id_from=self.id_from,
-            base=base,
-            line_limit=extraction.max_size,
-            columns=self.columns.columns(extraction),
-            images=bool(extraction.ocr),
-            known=known or KnownColumns(),
-        )
+        return extraction.selection(
+            self.columns.columns(extraction), base, include=self.include, exclude=self.exclude, hidden=self.hidden,
+            follow_links=self.follow_links, id_from=self.id_from, known=known or KnownColumns(),
+        )  # fmt: skip
 
     def listed(self) -> Iterable[str]:
         """The paths of the list. Raises NotFoundError if it can't be read."""

@@ -14,7 +14,7 @@ from indexer.extract.base import Failed, Limits, Options
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs, store_info
 from indexer.ingest.outcomes import ExtractionWorkers, read
-from indexer.ingest.sources import Input, Rejected, Selection, Sources
+from indexer.ingest.sources import Input, Rejected, Sources
 from indexer.library.indexing import begun
 from indexer.library.opening import Tell, open_store, opened, warned
 from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
@@ -53,10 +53,7 @@ def gather(
     name = os.fspath(store)
     content, kind = _made_with(name)
     content = extraction.content or content
-    selection = Selection(
-        base=os.path.dirname(store_file(name)), line_limit=extraction.max_size,
-        columns=fields.columns.columns(extraction), images=bool(extraction.ocr),
-    )  # fmt: skip
+    selection = extraction.selection(fields.columns.columns(extraction), os.path.dirname(store_file(name)))
     named = None if from_store else begun(Sources(paths, selection))
     if named is None and not from_store:
         raise UsageError("no document was found, so there is nothing to count")
