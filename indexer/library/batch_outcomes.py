@@ -8,32 +8,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from indexer.library.outcomes import OfStore
-from indexer.library.records import Written
+from indexer.library.records import ByRule, OfRule, Written
 from indexer.library.rows import Shown
-from indexer.model.counts import Failing, Filtered, LoadingCounts, PassagesCut, SketchingCounts
+from indexer.model.counts import (
+    ClusterCounts,
+    DecidedCounts,
+    Failing,
+    Filtered,
+    LoadingCounts,
+    PassagesCut,
+    RemovedCounts,
+    SketchingCounts,
+)
 
 
-class ByRule(Shown):
-    """A result with a match rule."""
-
-    __slots__ = ()
-    if TYPE_CHECKING:
-        rule: str | None
-
-    @property
-    def rule_name(self) -> str:
-        """The rule by its name, empty if there is none."""
-        from indexer.matching.rule import rule_name
-
-        return rule_name(self.rule) if self.rule else ""
-
-
-class ByTexts(ByRule):
+@dataclass(repr=False, kw_only=True)
+class ByTexts(OfRule):
     """A result decided by texts, unless sketches alone decide."""
 
-    __slots__ = ()
     if TYPE_CHECKING:
         stays: Mapping[str, int]
+
+    reading_seconds: Annotated[float | None, "The time to read texts again; null if not asked for"]
 
     @property
     def not_verified(self) -> int:
@@ -43,14 +39,7 @@ class ByTexts(ByRule):
         return self.stays.get(NOT_VERIFIED, 0)
 
 
-_Relations = Annotated[Mapping[str, int], "The removed documents by their relation to the kept one: identical, "
-    "reflowed, noise, or with options another; empty if texts were not compared"]  # fmt: skip
-_Lost = Annotated[int, "The number of their words found in no kept document"]
-_Stays = Annotated[Mapping[str, int], "Documents near a kept one and kept all the same, by reason"]
-_ReadingSeconds = Annotated[float | None, "The time to read texts again; null if not asked for"]
-
-
-@dataclass(repr=False)
+@dataclass(repr=False, kw_only=True)
 class ToFolder(Shown):
     """A result written to a folder."""
 
@@ -87,36 +76,18 @@ class BatchChain:
     example: Annotated[str, "The id of one of them"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BatchClustered(ByTexts):
+@dataclass(repr=False, kw_only=True)
+class BatchClustered(ClusterCounts, DecidedCounts, ByTexts):
     """The outcome of clustering the documents of sketches."""
 
-    rule: Annotated[str, "The match rule"]
     bound: Annotated[float | None, "The greatest distance of two documents in a cluster; null for twice the rule's"]
     canonical: Annotated[str, "The rule for canonical documents"]
     similarity: Annotated[float, "The least similarity (0 to 1) of the rule"]
     by_hash_alone: Annotated[bool, "True if a simhash alone decides which documents are near"]
     verify: Annotated[str, 'The basis of the removal: "text", or "sketch"']
     documents: Annotated[int, "The documents that count"]
-    replaced: Annotated[int, "Documents replaced by a later one with the same id"]
-    differing: Annotated[int, "Of these, documents with another text"]
-    without_field: Annotated[int, "Documents without the field of the canonical rule, sorted last"]
-    compared: Annotated[int, "Documents compared"]
-    kept: Annotated[int, "Documents kept"]
-    removed: Annotated[int, "Documents removed as repeats of a kept one"]
-    relations: _Relations
-    lost: _Lost
-    stays: _Stays
-    reading_seconds: _ReadingSeconds
     unseen: Annotated[tuple[str, ...], "Inputs out of sight from here, still counted"]
     stale: Annotated[tuple[str, ...], "Missing or changed inputs, still counted"]
-    clusters: Annotated[int, "Clusters of two or more documents"]
-    clustered: Annotated[int, "The documents in them"]
-    largest: Annotated[int, "The documents in the largest"]
-    split: Annotated[int, "Chains of near documents too wide and therefore split"]
-    unordered: Annotated[int, "With the canonical rule newest or oldest, clusters of unknown order, with the earliest "
-        "document as the canonical one"]  # fmt: skip
-    comparisons: Annotated[int, "Comparisons made"]
     shared_keys: Annotated[tuple[BatchSharedKey, ...], "The ten keys with most documents"] = field(repr=False)
     chains: Annotated[tuple[BatchChain, ...], "The ten largest sets of documents near directly or through "
         "others"] = field(repr=False)  # fmt: skip
@@ -135,7 +106,7 @@ class BatchCluster:
     canonical: Annotated[str, "The id of the document representing it"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(repr=False, kw_only=True)
 class BatchFigures(BatchClustered):
     """The figures of the clusters of a batch."""
 
@@ -171,17 +142,12 @@ class BatchFiltered(WrittenDocuments):
 
 
 @dataclass(repr=False, kw_only=True)
-class BatchDeduped(WrittenDocuments, Failing, ByTexts):
+class BatchDeduped(WrittenDocuments, RemovedCounts, Failing, ByTexts):
     """The outcome of deduplicating files."""
 
     batch: Annotated[str, "The folder of sketches and clusters"]
-    rule: Annotated[str, "The match rule"]
     failed: Annotated[Counter[str], "Unreadable documents, counted by reason"]
     first_failure: Annotated[str, "The first of them, with the reason; empty for none"]
-    relations: _Relations
-    lost: _Lost
-    stays: _Stays
-    reading_seconds: _ReadingSeconds
     bytes: Annotated[int, "The size of the input"]
     seconds: Annotated[Mapping[str, float], "The time of each step: sketch, cluster, filter"]
 

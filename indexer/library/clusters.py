@@ -92,11 +92,12 @@ class Clusters(OpenStore):
             SharedKey(name_of(each.example), each.scheme, each.documents, each.comparisons) for each in made.costliest
         )
         written = Written(made.changes.documents, made.changes.clusters, made.changes.removed)
-        return Clustering(
-            str(by.rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
-            made.split, made.changes.versions, made.changes.unordered, made.changes.apart,
-            dict(made.changes.relations.most_common()), made.reading_seconds, made.comparisons, tuple(costliest),
-            unread_of(reader.unread if reader else {}), written, contended, by.changed, tuple(resting), dry_run,
+        changes = made.changes
+        return Clustering.of(
+            made, rule=str(by.rule), not_comparable=made.lacking, versions=changes.versions,
+            unordered=changes.unordered, apart=changes.apart, relations=dict(changes.relations.most_common()),
+            costliest=tuple(costliest), unread=unread_of(reader.unread if reader else {}), written=written,
+            contended=contended, changed=by.changed, resting=tuple(resting), dry_run=dry_run,
         )  # fmt: skip
 
     def _tell_order(self, rule: CanonicalRule, clustered: int, without: int) -> None:

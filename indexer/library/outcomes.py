@@ -13,7 +13,7 @@ from indexer.model.counts import AnnotationCounts, IndexingSummary, Stats
 from indexer.model.findings import Finding
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, kw_only=True)
 class OfStore(Shown):
     """A result about a store."""
 

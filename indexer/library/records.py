@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from indexer.errors import NeardupError
 from indexer.library.rows import Rows, Shown
+from indexer.model.counts import ClusterCounts
 from indexer.text.excerpts import Excerpt
 
 if TYPE_CHECKING:
@@ -301,28 +302,42 @@ class Written:
     removed: Annotated[int, "Removed clusters"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Clustering(Shown):
-    """The result of a clustering."""
+class ByRule(Shown):
+    """A result with a match rule."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        rule: str | None
+
+    @property
+    def rule_name(self) -> str:
+        """The rule by its name, empty if there is none."""
+        from indexer.matching.rule import rule_name
+
+        return rule_name(self.rule) if self.rule else ""
+
+
+@dataclass(repr=False, kw_only=True)
+class OfRule(ByRule):
+    """A result of a match rule."""
 
     rule: Annotated[str, "The match rule"]
+
+
+@dataclass(repr=False, kw_only=True)
+class Clustering(ClusterCounts, OfRule):
+    """The result of a clustering."""
+
     documents: Annotated[int, "The documents of the store"]
     compared: Annotated[int, "The documents compared"]
     not_comparable: Annotated[int, "The documents without a sketch for the rule"]
-    clusters: Annotated[int, "The clusters of two or more documents"]
-    clustered: Annotated[int, "The documents in them"]
-    largest: Annotated[int, "The documents in the largest"]
-    split: Annotated[int, "The chains of near documents too wide and therefore split"]
     versions: Annotated[int, "The documents with other versions in a known order"]
-    unordered: Annotated[int, "With the canonical rule newest or oldest, clusters of unknown order, with the earliest "
-        "document as the canonical one"]  # fmt: skip
     apart: Annotated[int, "With the relation form kept apart, the documents in clusters of their own for their "
         "different facts"]  # fmt: skip
     relations: Annotated[Mapping[str, int], f'The removable documents, counted by their relation to the repeated one: '
         f'{WORDS}, "unverified", or empty if unknown']  # fmt: skip
     reading_seconds: Annotated[float | None, "The time to read their texts again and to align them; null if there was "
         "none"] = field(repr=False)  # fmt: skip
-    comparisons: Annotated[int, "The comparisons made"] = field(repr=False)
     costliest: Annotated[tuple[SharedKey, ...], "The keys with most comparisons"] = field(repr=False)
     unread: Annotated[tuple[Unread, ...], "The documents that could not be read again for "
         "verification"] = field(repr=False)  # fmt: skip

@@ -155,6 +155,45 @@ class Filtered:
 
 
 @dataclass(repr=False)
+class RemovedCounts:
+    """The counts of documents that repeat kept ones, by what their texts say."""
+
+    relations: Annotated[Mapping[str, int], "The removed documents by their relation to the kept one: identical, "
+        "reflowed, noise, or with options another; empty if texts were not compared"] = field(
+        default_factory=dict
+    )  # fmt: skip
+    lost: Annotated[int, "The number of their words found in no kept document"] = 0
+    stays: Annotated[Mapping[str, int], "Documents near a kept one and kept all the same, by reason"] = field(
+        default_factory=dict
+    )
+
+
+@dataclass(repr=False)
+class DecidedCounts(RemovedCounts):
+    """The counts of the documents of a batch by what was decided."""
+
+    replaced: Annotated[int, "Documents replaced by a later one with the same id"] = 0
+    differing: Annotated[int, "Of these, documents with another text"] = 0
+    without_field: Annotated[int, "Documents without the field of the canonical rule, sorted last"] = 0
+    compared: Annotated[int, "Documents compared"] = 0
+    kept: Annotated[int, "Documents kept"] = 0
+    removed: Annotated[int, "Documents removed as repeats of a kept one"] = 0
+
+
+@dataclass(repr=False)
+class ClusterCounts:
+    """The counts of clusters, and of what it took to find them."""
+
+    clusters: Annotated[int, "Clusters of two or more documents"] = 0
+    clustered: Annotated[int, "The documents in them"] = 0
+    largest: Annotated[int, "The documents in the largest"] = 0
+    split: Annotated[int, "Chains of near documents too wide and therefore split"] = 0
+    unordered: Annotated[int, "With the canonical rule newest or oldest, clusters of unknown order, with the earliest "
+        "document as the canonical one"] = 0  # fmt: skip
+    comparisons: Annotated[int, "Comparisons made"] = 0
+
+
+@dataclass(repr=False)
 class PassagesCut:
     """The counts of repeated passages of documents, cut or to be cut."""
 

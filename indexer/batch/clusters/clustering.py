@@ -37,6 +37,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
 from indexer.matching.rule import MatchRule
 from indexer.model import own_files
+from indexer.model.counts import DecidedCounts
 
 # Not by arrow.scalar(), which imports pandas.
 _NO_SIMILARITY: Any = column_of(np.zeros(1), np.ones(1, dtype=np.bool_))[0]
@@ -44,24 +45,12 @@ JUDGED = tuple(field.name for field in VERDICTS if field.name not in ("owner", "
 DECIDED = (*JUDGED, "near_to", "near_similarity")
 
 
-@dataclass(slots=True)
-class Counts:
-    """Counts of documents; `neardup.library.batch_outcomes.BatchClustered` explains them.
+@dataclass
+class Counts(DecidedCounts):
+    """The counts of documents, with older ones of `new` documents, and those of them `repeating` older ones."""
 
-    `lost` and `relations` are of the removed ones, `stays` of those near a kept one and kept themselves.
-    """
-
-    replaced: int = 0
-    differing: int = 0
-    without_field: int = 0
-    compared: int = 0
     new: int = 0
     repeating: int = 0
-    kept: int = 0
-    removed: int = 0
-    lost: int = 0
-    relations: dict[str, int] = field(default_factory=dict)
-    stays: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Counts) -> None:
         for name, value in asdict(other).items():

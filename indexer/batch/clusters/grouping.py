@@ -51,6 +51,7 @@ from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
+from indexer.model.counts import ClusterCounts
 from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
@@ -130,19 +131,14 @@ ones first. `is_read` says if the text is compared to decide on documents, null 
 """
 
 
-@dataclass(slots=True)
-class ClusteringFigures:
-    """The figures of the clusters of some partitions: `split` components were cut, in `unordered` clusters the
-    canonical rule needs an unknown order of versions. The largest `buckets` and `components` are as in
-    `indexer.clustering.grouping.Groups`; the distribution over partitions changes only their comparisons.
+@dataclass
+class ClusteringFigures(ClusterCounts):
+    """The figures of the clusters of some partitions.
+
+    The largest `buckets` and `components` are as in `indexer.clustering.grouping.Groups`; the distribution over
+    partitions changes only their comparisons.
     """
 
-    clusters: int = 0
-    clustered: int = 0
-    largest: int = 0
-    split: int = 0
-    unordered: int = 0
-    comparisons: int = 0
     buckets: list[dict[str, Any]] = field(default_factory=list)
     components: list[dict[str, Any]] = field(default_factory=list)
 
