@@ -26,6 +26,7 @@ from indexer.matching.relating import Relating, keep_lexicon
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
 from indexer.model.chunking import chunks, chunks_by_size
+from indexer.model.counts import ClusterCounts
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.lexicon import Lexicon
 from indexer.schemes.base import Positions
@@ -44,8 +45,8 @@ class CostlyKey:
     comparisons: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClusteringOutcome:
+@dataclass(kw_only=True)
+class ClusteringOutcome(ClusterCounts):
     """The result of a clustering: `documents` in the store, `compared` of them by the rule.
 
     `lacking` have no sketch for the rule. `clusters` have two members or more, `clustered` documents together, the
@@ -58,11 +59,6 @@ class ClusteringOutcome:
     documents: int
     compared: int
     lacking: int
-    clusters: int
-    clustered: int
-    largest: int
-    split: int
-    comparisons: int
     costliest: tuple[CostlyKey, ...]
     changes: Changes
     reading_seconds: float | None

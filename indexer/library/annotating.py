@@ -24,12 +24,12 @@ from indexer.library.engine_options import Annotating, Watching
 from indexer.library.following import Followed, TakenUp
 from indexer.library.indexing import arrivals
 from indexer.library.opening import Follow, Tell, warned
-from indexer.library.options import Fingerprinting, Refresh, WorkerLimits
+from indexer.library.options import Fingerprinting, WorkerLimits
 from indexer.library.outcomes import AnnotatedDocuments
 from indexer.matching.store_schemes import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
-from indexer.model.times import now
+from indexer.model.times import Refresh, now
 from indexer.stores import Store
 from indexer.text.hiding import shown_name
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from indexer.library.outcomes import OfStore
-from indexer.library.records import ByRule, OfRule, Written
+from indexer.library.records import OfRule, Written
 from indexer.library.rows import Shown
 from indexer.model.counts import (
     ClusterCounts,
@@ -153,7 +153,7 @@ class BatchDeduped(WrittenDocuments, RemovedCounts, Failing, ByTexts):
 
 
 @dataclass(repr=False, kw_only=True)
-class BatchLoaded(LoadingCounts, ByRule, OfStore):
+class BatchLoaded(LoadingCounts, OfStore):
     """The outcome of loading a batch into a store.
 
     Each document is counted in exactly one of `created`, `replaced`, `unchanged`, `missing` and `failed`.

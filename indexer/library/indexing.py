@@ -20,13 +20,13 @@ from indexer.ingest.remembered import KnownColumns
 from indexer.ingest.sources import STDIN, Input, Rejected, Selection, Sources
 from indexer.library.asking import folder_of
 from indexer.library.opening import Tell, open_store, opened, tell_contended, warned
-from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Refresh, Walk, content_of
+from indexer.library.options import USUAL_CONTENT, Arriving, Extraction, Fingerprinting, Walk, content_of
 from indexer.library.outcomes import Indexed
 from indexer.matching.store_schemes import schemes_of, schemes_of_new
 from indexer.model import own_files
-from indexer.model.counts import IndexingSummary
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
+from indexer.model.times import Refresh
 from indexer.stores.texts import OUTDATED
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
@@ -60,7 +60,7 @@ class Indexing:
             raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
         if walk.paths_from == STDIN and STDIN in paths:
             raise UsageError("standard input can't be the list of paths and JSON lines at once")
-        self.summary, self.opened = IndexingSummary(), False
+        self.summary, self.opened = Indexed(store=shown_name(store)), False
         # Those of its files that are read, what gets the store when it is opened, and ids that several documents have.
         self.only: Callable[[str], bool] | None = None
         self.on_open: Callable[[Store], None] | None = None
@@ -123,7 +123,7 @@ class Indexing:
         inputs = every if exists else begun(every)
         if inputs is None:
             self._tell("no document was found, so no store was made")
-            return indexed(self._store, self.summary, left_out=sources.passed_over.total)
+            return self._done(sources.passed_over.total)
         making, coming, stopped = self._making, None, False
         letters = DeadLetters(self._letters, settings.options, settings.limits, self._tell) if self._letters else None
         with self._target(arriving, settings, exists=exists, refresh=refresh) as target:
@@ -153,9 +153,20 @@ class Indexing:
                 sources.passed_over.keep(target, sources.roots)
             if not self._known.keep(target):
                 self._tell(_NO_COLUMNS)
-        return indexed(
-            self._store, self.summary, coming, left_out=sources.passed_over.total, letters=letters, stopped=stopped
-        )
+        return self._done(sources.passed_over.total, coming, letters, stopped=stopped)
+
+    def _done(
+        self, left_out: int, coming: Arrivals | None = None, letters: DeadLetters | None = None, *,
+        stopped: bool = False,
+    ) -> Indexed:  # fmt: skip
+        done = self.summary
+        done.left_out, done.stopped, done.seconds = left_out, stopped, round(done.seconds, 3)
+        if coming:
+            done.new, done.near, done.marked = coming.counts.new, coming.counts.near, coming.counts.marked
+            done.reading_seconds = coming.reading_seconds
+        if letters and letters.count:
+            done.refused, done.dead_letters = letters.count, os.fspath(letters.path)
+        return done
 
     def _target(
         self, arriving: Arriving, settings: Settings, *, exists: bool, refresh: Refresh
@@ -269,32 +280,6 @@ def versions_kept(store: Store, coming: Arrivals | None) -> Iterator[DuplicateFi
     replaced = ReplacedVersions(store)
     yield replaced
     replaced.close()
-
-
-def indexed(
-    store: str,
-    summary: IndexingSummary,
-    coming: Arrivals | None = None,
-    *,
-    left_out: int = 0,
-    letters: DeadLetters | None = None,
-    stopped: bool = False,
-) -> Indexed:
-    """The outcome of a run."""
-    refused = letters.count if letters else 0
-    return Indexed.of(
-        summary,
-        store=shown_name(store),
-        new=coming.counts.new if coming else None,
-        near=coming.counts.near if coming else None,
-        marked=coming.counts.marked if coming else 0,
-        reading_seconds=coming.reading_seconds if coming else None,
-        refused=refused,
-        dead_letters=os.fspath(letters.path) if letters and refused else None,
-        left_out=left_out,
-        seconds=round(summary.seconds, 3),
-        stopped=stopped,
-    )
 
 
 def begun(inputs: Iterable[Each]) -> Iterable[Each] | None:

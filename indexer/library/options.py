@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Limits, Options
-from indexer.extract.brought import require_format
 from indexer.extract.fields import AUTO, field_format
-from indexer.extract.formats import Format
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.remembered import KnownColumns
-from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
+from indexer.ingest.sources import STDIN, IdFrom, Selection
 from indexer.matching.request import DistanceAsked, MatchAsked, RuleRequest
-from indexer.model import DEFAULT_MIN_TOKENS, own_files
+from indexer.model import own_files
 from indexer.model.declared import Option
 from indexer.model.kinds import KINDS, KindName, kind_named
 from indexer.model.paths import printable_path
-from indexer.model.times import Refresh
 from indexer.relations.relation import COPIES, REMOVABLE
 
 if TYPE_CHECKING:
@@ -30,26 +27,6 @@ if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
-
-__all__ = [
-    "AUTO",
-    "COPIES",
-    "DEFAULT_MIN_TOKENS",
-    "LEFT_OUT",
-    "REMOVABLE",
-    "Content",
-    "Extractor",
-    "Format",
-    "IdFrom",
-    "Limits",
-    "MatchAsked",
-    "Options",
-    "Refresh",
-    "ReportFormat",
-    "RuleRequest",
-    "list_of_paths",
-    "require_format",
-]
 
 ReportFormat = Literal["html", "json", "csv", "md"]
 

@@ -28,15 +28,15 @@ class Indexed(IndexingSummary, OfStore):
     With --dry-run the answer is one object per line, with the `id` and the `source` of each document to be read.
     """
 
-    marked: Annotated[int, "Of the stored documents, those marked because of --on"]
-    new: Annotated[int | None, "Stored documents without a near-duplicate on arrival; null if none were looked for"]
-    near: Annotated[int | None, "Stored documents with a near-duplicate on arrival; null if none were looked for"]
+    marked: Annotated[int, "Of the stored documents, those marked because of --on"] = 0
+    new: Annotated[int | None, "Stored documents without a near-duplicate on arrival; null if not looked for"] = None
+    near: Annotated[int | None, "Stored documents with a near-duplicate on arrival; null if not looked for"] = None
     reading_seconds: Annotated[float | None, "The time to read texts again and to align them for relations; null if "
-        "there was none"]  # fmt: skip
-    refused: Annotated[int, "The failed documents refused by the store"]
-    dead_letters: Annotated[str | None, "The file of refused documents; null for none"]
-    left_out: Annotated[int, "Files left out by name or kind"]
-    stopped: Annotated[bool, "True after Ctrl-C"]
+        "there was none"] = None  # fmt: skip
+    refused: Annotated[int, "The failed documents refused by the store"] = 0
+    dead_letters: Annotated[str | None, "The file of refused documents; null for none"] = None
+    left_out: Annotated[int, "Files left out by name or kind"] = 0
+    stopped: Annotated[bool, "True after Ctrl-C"] = False
 
     @property
     def unread_scans(self) -> int:

@@ -302,23 +302,8 @@ class Written:
     removed: Annotated[int, "Removed clusters"]
 
 
-class ByRule(Shown):
-    """A result with a match rule."""
-
-    __slots__ = ()
-    if TYPE_CHECKING:
-        rule: str | None
-
-    @property
-    def rule_name(self) -> str:
-        """The rule by its name, empty if there is none."""
-        from indexer.matching.rule import rule_name
-
-        return rule_name(self.rule) if self.rule else ""
-
-
 @dataclass(repr=False, kw_only=True)
-class OfRule(ByRule):
+class OfRule(Shown):
     """A result of a match rule."""
 
     rule: Annotated[str, "The match rule"]

@@ -165,6 +165,15 @@ class Shown:
         counted = {name: _frozen(getattr(counts, name)) for name in declared - set(members)}
         return cls(**counted, **members)
 
+    @property
+    def rule_name(self) -> str:
+        """The name of its match rule, empty if there is none."""
+        # Where nothing is printed, nothing of match rules is loaded.
+        from indexer.matching.rule import rule_name
+
+        rule = getattr(self, "rule", "")
+        return rule_name(rule) if rule else ""
+
     def __repr__(self) -> str:
         cells = self._cells()
         width = max(map(len, (name for name, _ in cells)))
@@ -177,7 +186,7 @@ class Shown:
         cells = [(field.name, getattr(self, field.name)) for field in fields(self) if field.repr]  # type: ignore[arg-type]
         # What did not happen goes without saying.
         return [
-            (name, _cell(_rule_name(value) if name == "rule" else value))
+            (name, _cell(self.rule_name if name == "rule" else value))
             for place, (name, value) in enumerate(cells)
             if value or not place
         ]
@@ -188,13 +197,6 @@ def html_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in cells)
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>"
-
-
-def _rule_name(rule: Any) -> Any:
-    # Where nothing is printed, nothing of match rules is loaded.
-    from indexer.matching.rule import rule_name
-
-    return rule_name(rule) if isinstance(rule, str) and rule else rule
 
 
 def _frozen(value: Any) -> Any:

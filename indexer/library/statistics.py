@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract import WorkerPool
-from indexer.extract.base import Failed, Limits, Options
+from indexer.extract.base import Content, Failed, Limits, Options
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs, store_info
 from indexer.ingest.outcomes import ExtractionWorkers, read
 from indexer.ingest.sources import Input, Rejected, Sources
 from indexer.library.indexing import begun
 from indexer.library.opening import Tell, open_store, opened, warned
-from indexer.library.options import USUAL_CONTENT, Content, Extraction, NamedFields, content_of
+from indexer.library.options import USUAL_CONTENT, Extraction, NamedFields, content_of
 from indexer.library.outcomes import CorpusKept, GatheredStatistics
 from indexer.library.scheme_figures import recipe_of
-from indexer.model.counts import RunCounts
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
 from indexer.schemes import registry
@@ -61,36 +60,28 @@ def gather(
         for each in names:
             _require_unused(target, each)
         inputs = named or stored_inputs(target, target.scan(sketches=False), selection, named_fields)
-        gathered = _gather_corpora(
+        corpora, documents, failed = _gather_corpora(
             inputs, list(map(recipe_of, names)), extraction.options(content), extraction.limits, jobs or default_jobs()
         )
-        reasons = _reasons(gathered)
-        if not gathered.documents:
+        reasons = "; ".join(f"{explained(reason)} ({count:,})" for reason, count in failed.most_common())
+        if not documents:
             raise StoreError(
                 "no document could be read, so there is nothing to keep; what was kept before stays"
                 + (f": {reasons}" if reasons else "")
             )
         kept = []
-        for each, corpus in zip(names, gathered.corpora, strict=True):
+        for each, corpus in zip(names, corpora, strict=True):
             data = corpus.to_bytes()
             target.put_resource(each, data)
             kept.append(CorpusKept(each, corpus.digest, corpus.documents, int(corpus.hashes.size), len(data)))
-    return GatheredStatistics(tuple(kept), gathered.documents, gathered.failures, reasons)
-
-
-@dataclass(slots=True)
-class GatheredCorpora(RunCounts):
-    """The corpora, in the order of their recipes, with the numbers of counted and failed documents."""
-
-    corpora: list[Corpus] = field(default_factory=list)
-    documents: int = 0
+    return GatheredStatistics(tuple(kept), documents, failed.total(), reasons)
 
 
 def _gather_corpora(
-    inputs: Iterable[Input | Rejected], recipes: Sequence[Recipe], options: Options, limits: Limits, jobs: int = 1
-) -> GatheredCorpora:
-    builders = [CorpusBuilder(recipe) for recipe in recipes]
-    gathered = GatheredCorpora()
+    inputs: Iterable[Input | Rejected], recipes: Sequence[Recipe], options: Options, limits: Limits, jobs: int
+) -> tuple[list[Corpus], int, Counter[str]]:
+    """The corpora in the order of their recipes, the number of documents counted, and the others by reason."""
+    builders, documents, failed = [CorpusBuilder(recipe) for recipe in recipes], 0, Counter[str]()
     task, made = "indexer.ingest.sketching:features_of", (tuple(recipes),)
     extraction: ExtractionWorkers[list[bytes]] = ExtractionWorkers(
         WorkerPool(jobs, options, limits, task=task, given=made, keep_text=False)
@@ -98,14 +89,13 @@ def _gather_corpora(
     with extraction as workers:
         for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
             if isinstance(outcome, Failed):
-                gathered.failed[outcome.reason] += 1
+                failed[outcome.reason] += 1
                 continue
-            gathered.documents += 1
+            documents += 1
             for builder, hashed in zip(builders, outcome.made, strict=True):
                 hashes = np.frombuffer(hashed, dtype="<u8").astype(np.uint64)
                 builder.add_features(Features(hashes, np.ones(hashes.size, dtype=np.int64)))
-    gathered.corpora = [builder.corpus() for builder in builders]
-    return gathered
+    return [builder.corpus() for builder in builders], documents, failed
 
 
 def _require_unused(store: Store, name: str) -> None:
@@ -120,10 +110,6 @@ def _require_unused(store: Store, name: str) -> None:
                 f"the sketches of {scheme.name} were made with the statistics that are there: "
                 f"neardup schemes --remove {scheme.name} first"
             )
-
-
-def _reasons(gathered: GatheredCorpora) -> str:
-    return "; ".join(f"{explained(reason)} ({count:,})" for reason, count in gathered.failed.most_common())
 
 
 def _made_with(store: str) -> tuple[Content, str]:
