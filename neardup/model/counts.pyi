@@ -1,0 +1,1 @@
+from indexer.model.counts import *
