@@ -28,22 +28,22 @@ class Report:
     @property
     def figures(self) -> ReportFigures:
         """All figures as plain values."""
-        return contents.plain_figures(self.contents)
+        return self.contents.figures
 
     @property
     def documents(self) -> int:
         """The number of documents."""
-        return self.contents.figures.total.documents
+        return self.figures.documents
 
     @property
     def repeating(self) -> int:
         """The number of documents that repeat another one: all that are near a kept one."""
-        return self.contents.figures.repeating.documents
+        return self.figures.repeating.documents
 
     @property
     def could_go(self) -> int:
         """The number of documents that could go without loss."""
-        return self.contents.figures.could_go.documents
+        return self.figures.could_go.documents
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as `neardup report --format json` has them."""
@@ -86,16 +86,16 @@ class Report:
         return html_table((), self._cells())
 
     def _cells(self) -> list[tuple[str, str]]:
-        numbers = self.contents.figures
+        numbers = self.figures
         return [
-            ("collection", self.contents.store),
-            ("rule", numbers.rule.name),
+            ("collection", numbers.store),
+            ("rule", self.contents.rule.name),
             ("not compared", f"{numbers.not_compared:,}"),
-            ("documents", f"{numbers.total.documents:,}"),
+            ("documents", f"{numbers.documents:,}"),
             ("repeating", f"{numbers.repeating.documents:,} ({numbers.repeating.share:.1%})"),
             ("could go", f"{numbers.could_go.documents:,}"),
             ("same work", f"{numbers.same_work.documents:,}"),
             ("differ", f"{numbers.differ.documents:,}"),
             ("clusters", f"{numbers.clusters:,}"),
-            ("bytes", f"{numbers.total.total_bytes:,}, of what could go {numbers.could_go.bytes:,}"),
+            ("bytes", f"{numbers.bytes:,}, of what could go {numbers.could_go.bytes:,}"),
         ]

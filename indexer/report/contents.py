@@ -7,20 +7,23 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from indexer.clustering.annotations import StoredCluster
 from indexer.clustering.memory import ClusterSettings, remembered
 from indexer.clustering.sampling import Sample, Sampler, sample_seed
 from indexer.errors import NeardupError, UsageError
+from indexer.ingest.remembered import PASSED_OVER
 from indexer.ingest.rereading import StoredTexts
-from indexer.matching.rule import default_rule
+from indexer.matching.rule import MatchRule, default_rule
 from indexer.model import Record, Ref, name_of, named_ref
 from indexer.model.declared import as_json
 from indexer.relations.relation import VerdictWord, verdict_of
-from indexer.report.counting import ReportCounts, Share, figures
-from indexer.report.figures import ClusterMember, LargeCluster, NamedShare, ReportFigures
+from indexer.report.counting import figures
+from indexer.report.figures import Amount, ClusterMember, LargeCluster, ReportFigures
 from indexer.report.forms import ShownForm, largest_forms
 from indexer.report.limits import ReportLimits
 from indexer.report.links import links_of
@@ -36,28 +39,40 @@ _CELLS = "=+-@\t\r"
 
 TextOf = Callable[[Store, Record], str]
 
+NUMBERS = {"number": "{:,}".format, "percent": "{:.1%}".format, "count": counted}
+"""The filters of templates for numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMember:
+    """A document of a cluster, with its similarity (0 to 1) to the canonical one.
+
+    If it `repeats` a kept document, `relation` is its noted relation to that one, empty without one, and `beside` names
+    that one unless it is the canonical document.
+    """
+
+    record: Record
+    similarity: float
+    repeats: bool = False
+    relation: str = ""
+    beside: str = ""
+
+    @property
+    def verdict(self) -> VerdictWord:
+        return verdict_of(self.relation if self.repeats else None)
+
 
 @dataclass(frozen=True, slots=True)
 class ShownCluster:
-    """A cluster in a report: `members` are the first of them, the canonical one first, each with its similarity.
+    """A cluster in a report: `members` are the first of them, the canonical one first.
 
-    `least` is the smallest similarity (0 to 1) of a member to the canonical one. For each member `repeats` says whether
-    it repeats a kept document, and `relations` its noted relation to it, empty without one. `beside` names this
-    document if it is not the canonical one.
+    `least` is the smallest similarity (0 to 1) of a member to the canonical one.
     """
 
     id: str
     size: int
     least: float
-    members: tuple[tuple[Record, float], ...]
-    repeats: tuple[bool, ...] = ()
-    relations: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-
-    @property
-    def verdicts(self) -> list[VerdictWord]:
-        noted = zip(self.repeats, self.relations, strict=True)
-        return [verdict_of(relation if repeats else None) for repeats, relation in noted]
+    members: tuple[ShownMember, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +108,14 @@ class ShownSample:
 
 @dataclass(frozen=True, slots=True)
 class ReportContents:
-    """The whole content of a report. `made_at` is ISO 8601 in UTC; `store` is the user's name for it."""
+    """The whole content of a report by a `rule`.
 
-    store: str
-    made_at: str
-    made_with: str
-    figures: ReportCounts
+    `above` is the path above the common folder of all files, for names that begin at this folder; empty for none.
+    """
+
+    figures: ReportFigures
+    rule: MatchRule
+    above: str
     clusters: tuple[ShownCluster, ...]
     pairs: tuple[ShownPair, ...]
     passages: ShownPassages | None = None
@@ -106,6 +123,22 @@ class ReportContents:
     forms: tuple[ShownForm, ...] = ()
     sample: ShownSample | None = None
     links: Mapping[Ref, str] = field(default_factory=dict)
+
+    @property
+    def passed_over(self) -> int:
+        return sum(each.documents for each in self.figures.left_out if each.reason == PASSED_OVER)
+
+    @property
+    def first(self) -> list[tuple[str, Amount]]:
+        figures = self.figures
+        undecided = [("Not decided: no text could be read", figures.undecided)] * bool(figures.undecided.documents)
+        return [
+            ("Repeat another document", figures.repeating),
+            ("Could go without loss", figures.could_go),
+            ("Same work, in another format or frame", figures.same_work),
+            ("Differ: forms, reworded, corrected", figures.differ),
+            *undecided,
+        ]
 
 
 def build_report(
@@ -121,10 +154,9 @@ def build_report(
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
     made = made or ClusterSettings(default_rule(store))
     sampler = Sampler(made.rule, sample_seed(made), asked.sample) if asked.sample else None
-    numbers, largest = figures(
-        store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field, sampler=sampler
+    numbers, above, largest = figures(
+        store, name, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field, sampler=sampler
     )
-    info = store.info
     texts = StoredTexts(store)
     text_of = text_of or (lambda _, record: texts.of(record))
     passages, resting = (
@@ -132,12 +164,13 @@ def build_report(
         if asked.passages
         else (None, resting_of_largest(store, largest[: asked.pairs]))
     )
+    clusters = tuple(_shown(store, largest[: asked.clusters], asked.members))
+    rows = (LargeCluster(each.id, each.size, each.least, tuple(map(_member, each.members))) for each in clusters)
     report = ReportContents(
-        store=name,
-        made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
-        figures=numbers,
-        clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
+        replace(numbers, largest=tuple(rows)),
+        made.rule,
+        above,
+        clusters,
         pairs=tuple(_pairs(store, largest, asked.pairs, text_of)),
         passages=passages,
         resting=resting,
@@ -149,27 +182,27 @@ def build_report(
 
 def _records(report: ReportContents) -> Iterator[Record]:
     for cluster in report.clusters:
-        yield from (record for record, _ in cluster.members)
+        yield from (member.record for member in cluster.members)
     for pair in (*report.pairs, *(report.sample.pairs if report.sample else ())):
         yield from (pair.left, pair.right)
 
 
 def _shown(store: Store, clusters: Sequence[StoredCluster], most: int) -> Iterator[ShownCluster]:
     for cluster in clusters:
-        described = enumerate(store.described(cluster.members[:most]))
-        there = [(place, *known) for place, known in described if known]
-        if there:
-            yield ShownCluster(
-                cluster.id, len(cluster.members), cluster.similarities[-1],
-                tuple((record, cluster.similarities[place]) for place, record, _ in there),
-                tuple(cluster.repeats[place] is not None for place, _, _ in there),
-                tuple(cluster.relations[place] for place, _, _ in there),
-                tuple(_beside(cluster, place, record.ref, noted) for place, record, noted in there),
-            )  # fmt: skip
+        members = tuple(
+            ShownMember(
+                known[0], cluster.similarities[place], cluster.repeats[place] is not None, cluster.relations[place],
+                _beside(cluster, place, *known),
+            )
+            for place, known in enumerate(store.described(cluster.members[:most]))
+            if known
+        )  # fmt: skip
+        if members:
+            yield ShownCluster(cluster.id, len(cluster.members), cluster.similarities[-1], members)
 
 
-def _beside(cluster: StoredCluster, place: int, ref: Ref, noted: Mapping[str, Any]) -> str:
-    if to := named_ref("relation_to", ref, noted.get("cluster") or {}):
+def _beside(cluster: StoredCluster, place: int, record: Record, noted: Mapping[str, Any]) -> str:
+    if to := named_ref("relation_to", record.ref, noted.get("cluster") or {}):
         return name_of(to)
     repeated = cluster.repeats[place]
     return "" if repeated in (None, cluster.canonical) else name_of(repeated)
@@ -200,58 +233,19 @@ def _difference(store: Store, left: Record, right: Record, text_of: TextOf, most
         return None, str(error)
 
 
-def plain_figures(report: ReportContents) -> ReportFigures:
-    numbers = report.figures
-    return ReportFigures(
-        store=report.store,
-        made_at=report.made_at,
-        made_with=report.made_with,
-        rule=numbers.rule.written(whole=True),
-        documents=numbers.total.documents,
-        bytes=numbers.total.total_bytes,
-        repeating=numbers.repeating,
-        could_go=numbers.could_go,
-        same_work=numbers.same_work,
-        differ=numbers.differ,
-        undecided=numbers.undecided,
-        not_compared=numbers.not_compared,
-        left_out=numbers.left_out,
-        fingerprinted=numbers.fingerprinted,
-        short=numbers.short,
-        unclustered=numbers.unclustered,
-        clusters=numbers.clusters,
-        in_clusters=numbers.in_clusters,
-        spanning=numbers.spanning,
-        cluster_sizes=numbers.sizes,
-        similarities=numbers.similarities,
-        relations=numbers.relations,
-        by_format=_shares(numbers.by_format),
-        by_source=_shares(numbers.by_source),
-        by_time=_shares(numbers.by_time),
-        largest=tuple(
-            LargeCluster(row.id, row.size, row.least, tuple(map(_member, row.members, row.verdicts)))
-            for row in report.clusters
-        ),
-    )
-
-
 def report_json(report: ReportContents) -> str:
-    return json.dumps(as_json(plain_figures(report)), indent=2) + "\n"
+    return json.dumps(as_json(report.figures), indent=2) + "\n"
 
 
-def _shares(shares: Mapping[str, Share]) -> tuple[NamedShare, ...]:
-    return tuple(NamedShare.of(name, share) for name, share in shares.items())
-
-
-def _member(near: tuple[Record, float], verdict: VerdictWord) -> ClusterMember:
-    record, similarity = near
+def _member(member: ShownMember) -> ClusterMember:
+    record = member.record
     return ClusterMember(
-        name_of(record.ref), similarity, verdict, record.title, record.source, record.format, record.size
+        name_of(record.ref), member.similarity, member.verdict, record.title, record.source, record.format, record.size
     )
 
 
 def _figure_rows(report: ReportContents) -> Iterator[tuple[str, str, str, float]]:
-    numbers = plain_figures(report)
+    numbers = report.figures
     for measure, value in as_json(numbers).items():
         if isinstance(value, int):
             yield "overall", "", measure, value
@@ -285,74 +279,15 @@ def report_csv(report: ReportContents) -> str:
 
 
 def report_markdown(report: ReportContents) -> str:
-    numbers = report.figures
-    passed = f", beside {counted(numbers.passed_over, 'file')} passed over" if numbers.passed_over else ""
-    lines = [
-        "# Near-duplicates",
-        "",
-        f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
-        f"Near-duplicates by {_md(numbers.rule.in_words)}.",
-        "",
-        f"| {counted(numbers.total.documents, 'document')} | documents | share | bytes |",
-        "| --- | --- | --- | --- |",
-        *(f"| {name} | {each.documents:,} | {each.share:.1%} | {each.bytes:,} |" for name, each in numbers.first),
-        "",
-        f"Not compared: {counted(numbers.not_compared, 'document')}{passed}.",
-        f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}; "
-        f"{counted(numbers.spanning, 'cluster')} from two origins or more.",
-    ]
-    if numbers.left_out:
-        lines += _md_table(
-            "What was not compared or left out",
-            ("reason", "documents", "among them"),
-            [(each.reason, f"{each.documents:,}", ", ".join(each.names[:3])) for each in numbers.left_out],
-        )
-    for heading, shares in (
-        ("By format", numbers.by_format),
-        ("By source", numbers.by_source),
-        ("Over time", numbers.by_time),
-    ):
-        rows = [
-            (
-                name.removeprefix(numbers.above),
-                *(f"{share.documents:,}", f"{share.repeating:,}", f"{share.part:.1%}", f"{share.could_go:,}"),
-            )
-            for name, share in shares.items()
-        ]
-        lines += _md_table(heading, (heading.split()[-1], "documents", "repeat another", "part", "could go"), rows)
-    lines += _md_table(
-        "Cluster sizes",
-        ("members", "clusters", "documents"),
-        [(row.label, f"{row.clusters:,}", f"{row.documents:,}") for row in numbers.sizes],
-    )
-    lines += _md_table(
-        "Similarity to what stays",
-        ("bits that differ" if numbers.rule.unit == "bits" else "shared wording", "documents"),
-        [(row.label, f"{row.documents:,}") for row in numbers.similarities],
-    )
-    lines += _md_table(
-        "Relation of near documents to the one that stays",
-        ("relation", "documents"),
-        [(row.relation or "not known", f"{row.documents:,}") for row in numbers.relations],
-    )
-    lines += _md_table(
-        f"The {len(report.clusters):,} largest of {counted(numbers.clusters, 'cluster')}"
-        if len(report.clusters) < numbers.clusters
-        else "Clusters",
-        ("documents", "canonical", "title", "least similar"),
-        [
-            (f"{row.size:,}", row.members[0][0].ref.id, row.members[0][0].title, numbers.rule.shown(row.least))
-            for row in report.clusters
-        ],
-    )
-    return "\n".join(lines) + "\n"
+    environment = Environment(  # noqa: S701 - texts are escaped for Markdown
+        loader=PackageLoader("indexer.report"), undefined=StrictUndefined, trim_blocks=True,
+        keep_trailing_newline=True, finalize=_md,
+    )  # fmt: skip
+    environment.filters |= {**NUMBERS, "near": report.rule.shown}
+    return environment.get_template("report.md").render(report=report)
 
 
-def _md_table(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = ["", f"## {heading}", "", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    return lines + [f"| {' | '.join(_md(cell) for cell in row)} |" for row in rows]
-
-
-def _md(text: str) -> str:
-    safe = printable(text)
-    return "".join(f"\\{mark}" if mark in "\\`*_{}[]<>()#+!|~&:@" else mark for mark in safe)
+def _md(value: Any) -> Any:
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "".join(f"\\{mark}" if mark in "\\`*_{}[]<>()#+!|~&:@" else mark for mark in printable(value))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import heapq
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import compress, takewhile
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +18,18 @@ from indexer.clustering.annotations import StoredCluster, stored_clusters
 from indexer.clustering.canonical import value_of
 from indexer.clustering.memory import ClusterSettings
 from indexer.clustering.sampling import Sampler
-from indexer.ingest.left_out import DUPLICATE, MARKED_DUPLICATE
+from indexer.ingest.left_out import MARKED_DUPLICATE
 from indexer.ingest.remembered import PASSED_OVER, files_passed_over
 from indexer.matching.rule import MatchRule
-from indexer.model import SIMHASH_DOC, Record, name_of
+from indexer.model import DECLARED, SIMHASH_DOC, Record, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN, origin_name, origin_parts
+from indexer.model.paths import path_of_printable
 from indexer.model.refs import RefSet, RefTable
 from indexer.relations.relation import SAME_WORK, verdict_of
-from indexer.report.dates import date_of
+from indexer.report.figures import Amount, LeftOut, NamedShare, RelationCount, ReportFigures, SimilarityStep, SizeClass
 from indexer.stores.base import Store
+from indexer.text.visible import printable
 
 OTHERS = "others"
 
@@ -49,16 +53,8 @@ _TIME_LENGTHS = (13, 10, 7, 4)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d)?", re.ASCII)
 # The groups of documents that repeat others: "stays" was not compared by its text, or could not be read.
 _GROUPS = ("could go", "same work", "differs", "stays")
+_DATES = ("modified", "published", "dated")
 _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """Some documents."""
-
-    documents: Annotated[int, "Their number"] = 0
-    share: Annotated[float, "Their share (0 to 1) of all documents"] = 0.0
-    bytes: Annotated[int, "Their size"] = 0
 
 
 @dataclass(slots=True)
@@ -71,114 +67,12 @@ class Share:
     total_bytes: int = 0
     could_go_bytes: int = 0
 
-    @property
-    def part(self) -> float:
-        return self.repeating / self.documents if self.documents else 0.0
-
     def add(self, other: Share) -> None:
         self.documents += other.documents
         self.repeating += other.repeating
         self.could_go += other.could_go
         self.total_bytes += other.total_bytes
         self.could_go_bytes += other.could_go_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class SizeClass:
-    """Clusters of a size."""
-
-    low: Annotated[int, "The least number of members"]
-    high: Annotated[int, "The largest number of members"]
-    clusters: Annotated[int, "The clusters of so many members"]
-    documents: Annotated[int, "The documents in them"]
-
-    @property
-    def label(self) -> str:
-        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
-
-
-@dataclass(frozen=True, slots=True)
-class SimilarityStep:
-    """Documents of a similarity to the repeated one."""
-
-    label: Annotated[str, 'The similarity in the unit of the rule, as "3" for bits, or a range of shares']
-    least: Annotated[float, "The least similarity (0 to 1), up to that of the step before"]
-    documents: Annotated[int, "The documents"]
-
-
-@dataclass(frozen=True, slots=True)
-class RelationCount:
-    """Documents of a relation to their near kept ones."""
-
-    relation: Annotated[str, '"identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", '
-        '"part", "unverified" for an unreadable text, or empty if unknown']  # fmt: skip
-    documents: Annotated[int, "The documents"]
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Documents outside the other figures."""
-
-    reason: Annotated[str, 'A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"']
-    documents: Annotated[int, "Their number"]
-    names: Annotated[tuple[str, ...], "The first 20, by their paths below the common folder; for files skipped their "
-        "number by suffix"]  # fmt: skip
-
-    @property
-    def uncounted(self) -> bool:
-        return self.reason in (DUPLICATE, PASSED_OVER)
-
-
-@dataclass(frozen=True, slots=True)
-class ReportCounts:
-    """The numbers of a report; `neardup.report.figures.ReportFigures` explains them.
-
-    `repeating` documents are near a kept one: `could_go` of them say the same, as `prune` finds, `same_work` are the
-    same work in another format or frame, `differ` are forms, reworded or corrected, `undecided` ones have no readable
-    text. `by_source` is by host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
-    `above` is the path above the common folder of all files, for names that begin at this folder; empty for none.
-    """
-
-    rule: MatchRule
-    total: Share
-    repeating: Amount
-    could_go: Amount
-    same_work: Amount
-    differ: Amount
-    undecided: Amount
-    left_out: tuple[LeftOut, ...]
-    fingerprinted: int
-    short: int
-    unclustered: int
-    clusters: int
-    in_clusters: int
-    spanning: int
-    sizes: tuple[SizeClass, ...]
-    similarities: tuple[SimilarityStep, ...]
-    relations: tuple[RelationCount, ...]
-    by_format: dict[str, Share]
-    by_source: dict[str, Share]
-    by_time: dict[str, Share]
-    above: str
-
-    @property
-    def not_compared(self) -> int:
-        return sum(each.documents for each in self.left_out if not each.uncounted)
-
-    @property
-    def passed_over(self) -> int:
-        return sum(each.documents for each in self.left_out if each.reason == PASSED_OVER)
-
-    @property
-    def first(self) -> list[tuple[str, Amount]]:
-        undecided = [("Not decided: no text could be read", self.undecided)] * bool(self.undecided.documents)
-        return [
-            ("Repeat another document", self.repeating),
-            ("Could go without loss", self.could_go),
-            ("Same work, in another format or frame", self.same_work),
-            ("Differ: forms, reworded, corrected", self.differ),
-            *undecided,
-        ]
 
 
 @dataclass(slots=True)
@@ -234,9 +128,10 @@ class _SharesByKey:
 
 
 def figures(
-    store: Store, made: ClusterSettings, *, most: int, time_field: str = "", sampler: Sampler | None = None
-) -> tuple[ReportCounts, list[StoredCluster]]:
-    """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
+    store: Store, name: str, made: ClusterSettings, *, most: int, time_field: str = "", sampler: Sampler | None = None
+) -> tuple[ReportFigures, str, list[StoredCluster]]:
+    """The figures of a clustered store with this name, without its largest clusters; the path above the common folder
+    of all files, empty for none; and the `most` largest clusters, the largest first, then by id.
 
     `time_field` names metadata (ISO 8601) to count by; without it, the date of the document, its mail or its file, else
     the time of indexing. Memory: some 100 bytes a document beside its id. Raises StoreError.
@@ -275,34 +170,37 @@ def figures(
         for record, time, known in zip(page, times, clustered.contains(refs), strict=True):
             scan.count(record, time, group_of.get(record.ref))
             unclustered += not known and not made.has_seen(record.indexed_at)
-    return (
-        ReportCounts(
-            rule=made.rule,
-            total=scan.total,
-            repeating=scan.amount(*_GROUPS),
-            could_go=scan.amount("could go"),
-            same_work=scan.amount("same work"),
-            differ=scan.amount("differs"),
-            undecided=scan.amount("stays"),
-            left_out=_left_out(scan, store, made.rule),
-            fingerprinted=scan.fingerprinted,
-            short=scan.short,
-            unclustered=unclustered,
-            clusters=sizes.total(),
-            in_clusters=sum(size * count for size, count in sizes.items()),
-            spanning=sum(len(cluster.origins) > 1 for cluster in store.clusters()),
-            sizes=_size_classes(sizes),
-            similarities=tuple(SimilarityStep(label, -below, near[below, label]) for below, label in sorted(near)),
-            relations=tuple(RelationCount(*each) for each in relations.most_common()),
-            by_format=_by_amount(scan.formats),
-            by_source=_by_amount(
-                {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}
-            ),
-            by_time={str(key): share for key, share in sorted(scan.times.readable(_SHOWN_TIMES).items(), key=str)},
-            above=scan.above,
+    left_out, info = _left_out(scan, store, made.rule), store.info
+    counts = ReportFigures(
+        store=name,
+        made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
+        rule=made.rule.written(whole=True),
+        documents=scan.total.documents,
+        bytes=scan.total.total_bytes,
+        repeating=scan.amount(*_GROUPS),
+        could_go=scan.amount("could go"),
+        same_work=scan.amount("same work"),
+        differ=scan.amount("differs"),
+        undecided=scan.amount("stays"),
+        not_compared=sum(each.documents for each in left_out if not each.uncounted),
+        left_out=left_out,
+        fingerprinted=scan.fingerprinted,
+        short=scan.short,
+        unclustered=unclustered,
+        clusters=sizes.total(),
+        in_clusters=sum(size * count for size, count in sizes.items()),
+        spanning=sum(len(cluster.origins) > 1 for cluster in store.clusters()),
+        cluster_sizes=_size_classes(sizes),
+        similarities=tuple(SimilarityStep(label, -below, near[below, label]) for below, label in sorted(near)),
+        relations=tuple(RelationCount(*each) for each in relations.most_common()),
+        by_format=_by_amount(scan.formats),
+        by_source=_by_amount(
+            {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}
         ),
-        largest,
+        by_time=_named(sorted((str(key), share) for key, share in scan.times.readable(_SHOWN_TIMES).items())),
     )
+    return counts, scan.above, largest
 
 
 def _left_out(scan: _RecordCounts, store: Store, rule: MatchRule) -> tuple[LeftOut, ...]:
@@ -397,6 +295,22 @@ class _RecordCounts:
             self.names.setdefault(reason, []).append(name)
 
 
+def date_of(record: Record) -> str:
+    """The day of a document (ISO 8601): its own date, else that of a mail, else that of its file; or empty."""
+    declared = record.metadata.get(DECLARED)
+    said = [declared.get(name) for name in _DATES] if isinstance(declared, dict) else []
+    for value in (*said, record.metadata.get("date")):
+        if isinstance(value, str) and value:
+            return printable(value[:10])
+    if os.path.isabs(record.source):
+        try:
+            status = os.lstat(path_of_printable(record.source))
+        except (OSError, ValueError):
+            return ""
+        return datetime.fromtimestamp(status.st_mtime, UTC).strftime("%Y-%m-%d")
+    return ""
+
+
 def _source_name(key: Hashable) -> str:
     return origin_name(key) if isinstance(key, tuple) else str(key)
 
@@ -411,11 +325,21 @@ def _cut_time(key: Hashable, level: int) -> Hashable:
     return key[: _TIME_LENGTHS[len(_TIME_LENGTHS) - 1 - level]].replace(" ", "T")
 
 
-def _by_amount(shares: dict[str, Share]) -> dict[str, Share]:
+def _by_amount(shares: dict[str, Share]) -> tuple[NamedShare, ...]:
     order = sorted(
         shares.items(), key=lambda item: (item[0] == OTHERS, -item[1].repeating, -item[1].documents, item[0])
     )
-    return dict(order)
+    return _named(order)
+
+
+def _named(shares: Iterable[tuple[str, Share]]) -> tuple[NamedShare, ...]:
+    return tuple(
+        NamedShare(
+            name, each.documents, each.repeating, round(each.repeating / max(each.documents, 1), 6), each.could_go,
+            each.total_bytes, each.could_go_bytes,
+        )
+        for name, each in shares
+    )  # fmt: skip
 
 
 def _size_classes(sizes: Counter[int]) -> tuple[SizeClass, ...]:

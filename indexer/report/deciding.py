@@ -12,9 +12,8 @@ from indexer.clustering.decision_file import FORM
 from indexer.ingest.naming import container_of
 from indexer.model import Record, name_of
 from indexer.model.paths import path_of_printable
-from indexer.relations.relation import VerdictWord
-from indexer.report.contents import ReportContents, ShownCluster, ShownSample
-from indexer.report.dates import date_of
+from indexer.report.contents import ReportContents, ShownCluster, ShownMember, ShownSample
+from indexer.report.counting import date_of
 from indexer.report.links import is_web
 from indexer.stores.texts import document_of
 from indexer.text.visible import beginning, printable
@@ -36,7 +35,7 @@ _SAID = {
 
 
 def decisions_data(report: ReportContents, room: int) -> tuple[str, int]:
-    head = f'{{"form":{_json(FORM)},"store":{_json(printable(report.store))},"clusters":['
+    head = f'{{"form":{_json(FORM)},"store":{_json(printable(report.figures.store))},"clusters":['
     parts, left = list[str](), room - len(head)
     for cluster in report.clusters:
         part = _json(_cluster(cluster, report))
@@ -54,24 +53,24 @@ def _json(value: Any) -> str:
 
 
 def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]:
-    members = [_member(cluster, place, verdict, report) for place, verdict in enumerate(cluster.verdicts)]
+    members = [_member(member, report, is_first=not place) for place, member in enumerate(cluster.members)]
     return {"id": cluster.id, "size": cluster.size, "members": members}
 
 
-def _member(cluster: ShownCluster, place: int, verdict: VerdictWord, report: ReportContents) -> Mapping[str, Any]:
-    record, near = cluster.members[place]
-    said = [verdict, _SAID.get(cluster.relations[place], "")]
-    if beside := cluster.beside[place]:
+def _member(member: ShownMember, report: ReportContents, *, is_first: bool) -> Mapping[str, Any]:
+    record, verdict = member.record, member.verdict
+    said: list[str] = [verdict, _SAID.get(member.relation, "")]
+    if member.beside:
         # How near it is to the first document says nothing about this one.
-        said[1] += f", beside {printable(beside)}"
-    elif place:
-        said.append(report.figures.rule.shown(near))
+        said[1] += f", beside {printable(member.beside)}"
+    elif not is_first:
+        said.append(report.rule.shown(member.similarity))
     return {
         "id": name_of(record.ref),
         "digest": record.seen_digest,
-        **({"beside": beside} if beside else {}),
+        **({"beside": member.beside} if member.beside else {}),
         **described(record, report, *said),
-        "proposed": "keep" if not cluster.repeats[place] else "drop" if verdict == "could go" else "",
+        "proposed": "keep" if not member.repeats else "drop" if verdict == "could go" else "",
     }
 
 
@@ -88,7 +87,7 @@ def sample_data(sample: ShownSample) -> str:
 
 
 def described(record: Record, report: ReportContents, *said: str) -> Mapping[str, str]:
-    title, name = titled(record, report.figures.above)
+    title, name = titled(record, report.above)
     facts = [*said, date_of(record), record.format, _size(record.size)]
     href = report.links.get(record.ref) or _link(record.source)
     return {"title": title, "name": name, "href": href, "facts": " \u00b7 ".join(filter(None, facts))}

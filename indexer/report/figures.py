@@ -5,7 +5,63 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from indexer.report.counting import Amount, LeftOut, RelationCount, Share, SimilarityStep, SizeClass
+from indexer.ingest.left_out import DUPLICATE
+from indexer.ingest.remembered import PASSED_OVER
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Some documents."""
+
+    documents: Annotated[int, "Their number"] = 0
+    share: Annotated[float, "Their share (0 to 1) of all documents"] = 0.0
+    bytes: Annotated[int, "Their size"] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Clusters of a size."""
+
+    low: Annotated[int, "The least number of members"]
+    high: Annotated[int, "The largest number of members"]
+    clusters: Annotated[int, "The clusters of so many members"]
+    documents: Annotated[int, "The documents in them"]
+
+    @property
+    def label(self) -> str:
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityStep:
+    """Documents of a similarity to the repeated one."""
+
+    label: Annotated[str, 'The similarity in the unit of the rule, as "3" for bits, or a range of shares']
+    least: Annotated[float, "The least similarity (0 to 1), up to that of the step before"]
+    documents: Annotated[int, "The documents"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationCount:
+    """Documents of a relation to their near kept ones."""
+
+    relation: Annotated[str, '"identical", "reflowed", "noise", "rendition", "form", "reworded", "edited", "contains", '
+        '"part", "unverified" for an unreadable text, or empty if unknown']  # fmt: skip
+    documents: Annotated[int, "The documents"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Documents outside the other figures."""
+
+    reason: Annotated[str, 'A reason of `neardup failures`, or "no-text", "too-short", "no-sketch" or "passed-over"']
+    documents: Annotated[int, "Their number"]
+    names: Annotated[tuple[str, ...], "The first 20, by their paths below the common folder; for files skipped their "
+        "number by suffix"]  # fmt: skip
+
+    @property
+    def uncounted(self) -> bool:
+        return self.reason in (DUPLICATE, PASSED_OVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +75,6 @@ class NamedShare:
     could_go: Annotated[int, "Those of these that could go without loss"]
     bytes: Annotated[int, "The size of all its documents"]
     could_go_bytes: Annotated[int, "The size of what could go"]
-
-    @classmethod
-    def of(cls, name: str, share: Share) -> NamedShare:
-        return cls(
-            name, share.documents, share.repeating, round(share.part, 6), share.could_go, share.total_bytes,
-            share.could_go_bytes,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +134,4 @@ class ReportFigures:
     by_format: Annotated[tuple[NamedShare, ...], "The shares by format"]
     by_source: Annotated[tuple[NamedShare, ...], "The shares by host or folder"]
     by_time: Annotated[tuple[NamedShare, ...], "The shares over time"]
-    largest: Annotated[tuple[LargeCluster, ...], "The largest clusters"]
+    largest: Annotated[tuple[LargeCluster, ...], "The largest clusters"] = ()

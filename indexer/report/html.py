@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
@@ -14,10 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from indexer.ingest.left_out import REASONS
-from indexer.model import Ref
-from indexer.report.contents import ComparedTexts, ReportContents, ShownPair
-from indexer.report.counting import NOT_COMPARED, ReportCounts, Share
+from indexer.report.contents import NUMBERS, ComparedTexts, ReportContents, ShownPair
+from indexer.report.counting import NOT_COMPARED
 from indexer.report.deciding import decisions_data, described, sample_data, titled
+from indexer.report.figures import NamedShare
 from indexer.text.counts import counted, share_shown
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import beginning, printable
@@ -60,7 +60,7 @@ class _DiffRow:
 
 
 def report_html(report: ReportContents, version: str) -> str:
-    environment = _environment(report.figures, report.links)
+    environment = _environment(report)
     style, script = _asset("report.css") + _asset("decide.css"), "".join(map(_asset, _SCRIPTS))
     deciding, decidable = decisions_data(report, _DECIDE_ROOM)
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
@@ -74,18 +74,17 @@ def report_html(report: ReportContents, version: str) -> str:
     form_template = environment.get_template("form.html")
     forms = _fitting((form_template.render(form=form) for form in report.forms), _FORM_ROOM)
     numbers = report.figures
-    notes = []
-    if len(passages) < len(every):
-        notes.append(f"Left out, to keep this file small: {counted(len(every) - len(passages), 'passage')}.")
-    if len(clusters) < len(report.clusters):
-        left_out = counted(len(report.clusters) - len(clusters), "cluster")
-        notes.append(f"Left out, to keep this file small: {left_out}.")
-    if decidable < len(report.clusters):
-        left_out = counted(len(report.clusters) - decidable, "cluster")
-        notes.append(f"Not offered for decisions, to keep this file small: {left_out}.")
-    if len(pairs) < len(report.pairs):
-        left_out = counted(len(report.pairs) - len(pairs), "pair")
-        notes.append(f"Left out, to keep this file small: {left_out}.")
+    left_out, undecided = "Left out", "Not offered for decisions"
+    notes = [
+        f"{what}, to keep this file small: {counted(count, noun)}."
+        for what, count, noun in (
+            (left_out, len(every) - len(passages), "passage"),
+            (left_out, len(report.clusters) - len(clusters), "cluster"),
+            (undecided, len(report.clusters) - decidable, "cluster"),
+            (left_out, len(report.pairs) - len(pairs), "pair"),
+        )
+        if count
+    ]
     page = environment.get_template("report.html").render(
         report=report,
         version=version,
@@ -99,7 +98,7 @@ def report_html(report: ReportContents, version: str) -> str:
             _part("Over time", "Time", "Documents by their dates", numbers.by_time),
         ],
         size_chart=_chart(
-            "Clusters by size", [(shown.label.replace(" to ", "-"), shown.clusters) for shown in numbers.sizes]
+            "Clusters by size", [(shown.label.replace(" to ", "-"), shown.clusters) for shown in numbers.cluster_sizes]
         ),
         similarity_chart=_chart(
             "Repeating documents by similarity",
@@ -121,7 +120,7 @@ def report_html(report: ReportContents, version: str) -> str:
     return page.lstrip().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _environment(figures: ReportCounts, links: Mapping[Ref, str]) -> Environment:
+def _environment(report: ReportContents) -> Environment:
     environment = Environment(
         loader=PackageLoader("indexer.report"),
         autoescape=True,
@@ -131,15 +130,14 @@ def _environment(figures: ReportCounts, links: Mapping[Ref, str]) -> Environment
         finalize=_safe,
     )
     environment.filters |= {
-        "number": lambda value: f"{value:,}",
-        "percent": lambda value: f"{value:.1%}",
+        **NUMBERS,
         "bytes": _bytes,
         "cut": _cut,
-        "near": figures.rule.shown,
-        "cut_path": lambda text: _cut_path(text.removeprefix(figures.above)),
+        "near": report.rule.shown,
+        "cut_path": lambda text: _cut_path(text.removeprefix(report.above)),
         "titled": lambda record: titled(record)[0],
-        "where": lambda record: titled(record, figures.above)[1],
-        "link": lambda record: links.get(record.ref, ""),
+        "where": lambda record: titled(record, report.above)[1],
+        "link": lambda record: report.links.get(record.ref, ""),
         "beginning": beginning,
         "whole": share_shown,
     }
@@ -187,11 +185,11 @@ def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
     return kept
 
 
-def _part(caption: str, head: str, alone: str, shares: Mapping[str, Share]) -> tuple[Any, ...]:
-    bars = [(_cut(name, 14), 100 * share.part) for name, share in shares.items()]
+def _part(caption: str, head: str, alone: str, shares: Sequence[NamedShare]) -> tuple[Any, ...]:
+    bars = [(_cut(share.name, 14), 100 * share.repeating_share) for share in shares]
     # Names of hosts and folders are too long to stand below columns.
     chart = None if head == "Host or folder" else _chart(f"{caption}: repeating part in percent", bars, 100.0)
-    return caption, head, alone, list(shares.items()), chart
+    return caption, head, alone, shares, chart
 
 
 def _chart(label: str, bars: Sequence[tuple[str, float]], highest: float = 0.0) -> Markup | None:

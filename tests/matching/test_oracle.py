@@ -300,14 +300,14 @@ def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]
     """The report counts what there is."""
     made = remembered(store)
     assert made
-    found, largest = figures(store, made, most=3)
+    found, _, largest = figures(store, "", made, most=3)
     sizes = sorted((len(each) for each in clusters if len(each) > 1), reverse=True)
     shares = [] if made.rule.of_parts else [each.similarity for each in Pruning(store).surplus()]
     repeating = len(shares)
-    assert (found.total.documents, found.repeating.documents) == (len(collected.texts), repeating)
+    assert (found.documents, found.repeating.documents) == (len(collected.texts), repeating)
     assert (found.clusters, found.in_clusters, found.unclustered) == (len(sizes), sum(sizes), 0)
     assert [len(each.members) for each in largest] == sizes[:3]
-    assert sum(each.documents for each in found.sizes) == sum(sizes)
+    assert sum(each.documents for each in found.cluster_sizes) == sum(sizes)
     assert sum(each.documents for each in found.similarities) == repeating
     counted = Counter(len(each) for each in clusters)
     assert [each.clusters for each in found.sizes if each.low == each.high] == [

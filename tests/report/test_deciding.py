@@ -19,7 +19,7 @@ from indexer.library.collection import Collection
 from indexer.library.collection import open as open_collection
 from indexer.library.options import RemovalRequest
 from indexer.model import Record, Ref
-from indexer.report.contents import ShownCluster, build_report
+from indexer.report.contents import ShownCluster, ShownMember, build_report
 from indexer.report.deciding import decisions_data, titled
 from indexer.report.html import report_html
 from indexer.report.limits import ReportLimits
@@ -309,7 +309,8 @@ def test_hostile_documents_are_shown_and_not_obeyed(store: Store, tmp_path: Path
         replace(record(number, 1, **about), ref=Ref(name), text_digest=f"{number:032x}")
         for number, name in enumerate(names)
     ]
-    cluster = ShownCluster("c" * 26, 2, 1.0, tuple((one, 1.0) for one in hostile), (False, True), ("", HOSTILE), names)
+    noted = zip(hostile, (False, True), ("", HOSTILE), names, strict=True)
+    cluster = ShownCluster("c" * 26, 2, 1.0, tuple(ShownMember(one, 1.0, *said) for one, *said in noted))
     page = report_html(replace(report, clusters=(cluster,), pairs=()), "1")
     data = re.findall('<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert len(data) == 1
@@ -328,12 +329,18 @@ def test_ten_thousand_clusters_are_paged(store: Store, tmp_path: Path) -> None:
     report = build_report(store, "known")
     clusters = tuple(
         ShownCluster(
-            f"{number:026d}", 2, 1.0,
-            tuple((record(2 * number + at, 1, title="", text_digest=f"{2 * number + at:032x}"), 1.0) for at in (0, 1)),
-            (False, True), ("", "identical"), ("", ""),
+            f"{number:026d}",
+            2,
+            1.0,
+            tuple(
+                ShownMember(
+                    record(2 * number + at, 1, title="", text_digest=f"{2 * number + at:032x}"), 1.0, at > 0, word
+                )
+                for at, word in enumerate(("", "identical"))
+            ),
         )
         for number in range(10_000)
-    )  # fmt: skip
+    )
     page = report_html(replace(report, clusters=clusters, pairs=()), "1")
     assert len(page.encode()) < 10_000_000
     answer = driven(

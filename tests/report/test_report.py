@@ -28,12 +28,13 @@ from indexer.model import DECLARED, Failure, Record, Ref
 from indexer.report.contents import (
     ReportContents,
     ShownCluster,
+    ShownMember,
     build_report,
     report_csv,
     report_json,
     report_markdown,
 )
-from indexer.report.counting import Amount, Share
+from indexer.report.figures import Amount, NamedShare
 from indexer.report.html import report_html
 from indexer.report.limits import ReportLimits
 from indexer.report.passages import OriginTable, ShownPassages, ShownResting
@@ -49,7 +50,7 @@ TEN_MB = 10_000_000
 
 def test_figures_of_known_duplicates(store: Store) -> None:
     figures = build_report(store, "known").figures
-    assert (figures.total.documents, figures.repeating.documents, figures.repeating.share) == (8, 3, 0.375)
+    assert (figures.documents, figures.repeating.documents, figures.repeating.share) == (8, 3, 0.375)
     # Their texts were never there.
     assert figures.undecided == figures.repeating
     assert (figures.fingerprinted, figures.short, figures.unclustered) == (7, 1, 0)
@@ -61,21 +62,21 @@ def test_figures_of_known_duplicates(store: Store) -> None:
         ("1", ONE_BIT, 1),
         ("2", TWO_BITS, 1),
     ]
-    assert figures.rule == RULE
-    assert [(size.label, size.clusters, size.documents) for size in figures.sizes] == [("2", 1, 2), ("3", 1, 3)]
-    assert {name: (share.documents, share.repeating) for name, share in figures.by_format.items()} == {
+    assert figures.rule == RULE.written(whole=True)
+    assert [(size.label, size.clusters, size.documents) for size in figures.cluster_sizes] == [("2", 1, 2), ("3", 1, 3)]
+    assert {share.name: (share.documents, share.repeating) for share in figures.by_format} == {
         "html": (7, 2),
         "pdf": (1, 1),
     }
-    assert {name: (share.documents, share.repeating) for name, share in figures.by_source.items()} == {
+    assert {share.name: (share.documents, share.repeating) for share in figures.by_source} == {
         "/data/a": (5, 1),
         "/data/b": (2, 1),
         "host.example": (1, 1),
     }
-    assert list(figures.by_time) == ["2026-01-05T00", "2026-02-05T00", "2026-03-05T00"]
+    assert [share.name for share in figures.by_time] == ["2026-01-05T00", "2026-02-05T00", "2026-03-05T00"]
     for shares in (figures.by_format, figures.by_source, figures.by_time):
-        assert sum(share.documents for share in shares.values()) == 8
-        assert sum(share.could_go_bytes for share in shares.values()) == figures.could_go.bytes
+        assert sum(share.documents for share in shares) == 8
+        assert sum(share.could_go_bytes for share in shares) == figures.could_go.bytes
 
 
 def test_clusters_that_are_not_shown_are_counted(store: Store) -> None:
@@ -88,7 +89,7 @@ def test_clusters_that_are_not_shown_are_counted(store: Store) -> None:
 def test_largest_clusters_come_first(store: Store) -> None:
     clusters = build_report(store, "known", ReportLimits(clusters=1, members=2)).clusters
     assert [(each.size, len(each.members), each.least) for each in clusters] == [(3, 2, TWO_BITS)]
-    assert [(member.ref.id, near) for member, near in clusters[0].members] == [("d3", 1.0), ("d2", ONE_BIT)]
+    assert [(each.record.ref.id, each.similarity) for each in clusters[0].members] == [("d3", 1.0), ("d2", ONE_BIT)]
 
 
 def test_what_repeats_comes_first_then_what_was_not_compared(store: Store, tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_what_repeats_comes_first_then_what_was_not_compared(store: Store, tmp_p
 
 def test_time_by_a_field_of_the_metadata(store: Store) -> None:
     by_time = build_report(store, "known", ReportLimits(time_field="published")).figures.by_time
-    assert {name: share.documents for name, share in by_time.items()} == {"1999-12-31": 1, "unknown": 7}
+    assert {share.name: share.documents for share in by_time} == {"1999-12-31": 1, "unknown": 7}
 
 
 def test_time_by_the_dates_of_documents_mails_and_files(store: Store, tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_time_by_the_dates_of_documents_mails_and_files(store: Store, tmp_path: 
     ]
     list(store.put(dated))
     times = build_report(store, "known").figures.by_time
-    found = {name: share.documents for name, share in times.items()}
+    found = {share.name: share.documents for share in times}
     assert {"1987-06-05", "2001-09-09", "2011-05-06", "unknown"} <= found.keys()
     # Some say no hour, so what says one is counted by its day.
     assert {name for name in found if "T" in name} == set()
@@ -154,7 +155,7 @@ def test_documents_that_came_since_are_counted(store: Store) -> None:
 
 def test_a_store_without_documents_has_a_report(tmp_path: Path) -> None:
     with open_store(tmp_path / "new.neardup", create=store_info("landmarks")) as made:
-        assert build_report(made, "new").figures.total.documents == 0
+        assert build_report(made, "new").figures.documents == 0
 
 
 def test_a_store_without_clusters_says_what_to_do(tmp_path: Path) -> None:
@@ -170,8 +171,8 @@ def test_many_folders_are_counted_together(tmp_path: Path) -> None:
         cluster(made, RULE)
         by_source = build_report(made, "many").figures.by_source
     assert len(by_source) == 25
-    assert list(by_source)[-1] == "others"
-    assert sum(share.documents for share in by_source.values()) == 300
+    assert by_source[-1].name == "others"
+    assert sum(share.documents for share in by_source) == 300
 
 
 def texts(_: Store, of: Record) -> str:
@@ -188,7 +189,7 @@ def hostile(tmp_path: Path) -> Iterator[ReportContents]:
             )
         )
         cluster(made, RULE)
-        yield build_report(made, HOSTILE, text_of=texts)
+        yield build_report(made, HOSTILE, ReportLimits(sample=0), text_of=texts)
 
 
 class Page(HTMLParser):
@@ -214,7 +215,7 @@ def test_hostile_text_stays_text(hostile: ReportContents) -> None:
     assert all((attributes.get("href") or "#").startswith("#") for _, attributes in elements)
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", page)
     assert "<ins>d" in page
-    assert "secret" not in json.dumps(list(hostile.figures.by_source))
+    assert "secret" not in json.dumps([share.name for share in hostile.figures.by_source])
 
 
 def test_the_policy_names_the_page_s_own_style_and_script(hostile: ReportContents) -> None:
@@ -327,10 +328,10 @@ def test_a_telephone_shows_it_without_scrolling_sideways(store: Store, tmp_path:
     store.put_failures([Failure(Ref(endless), endless, endless, endless, "")])
     report = build_report(store, endless, text_of=lambda _, of: f"{endless} {endless * 3} 1,234 {of.ref.id}")
     numbers = report.figures
-    many = Share(10**9, 10**9 - 1, 10**9 - 2, 10**15, 10**15 - 1)
+    many = NamedShare(endless, 10**9, 10**9 - 1, 1.0, 10**9 - 2, 10**15, 10**15 - 1)
     amount = Amount(10**9, 1.0, 10**15)
     figures = replace(
-        numbers, total=many, by_format={**numbers.by_format, endless: many}, clusters=10**9, unclustered=10**9,
+        numbers, documents=10**9, by_format=(*numbers.by_format, many), clusters=10**9, unclustered=10**9,
         repeating=amount, could_go=amount, same_work=amount, differ=amount, undecided=amount,
     )  # fmt: skip
     common = RepeatedPassage(endless * 3, 10**9, 10**9, 100, 0, 9, 0, np.zeros(2, dtype=np.int64))
@@ -373,8 +374,8 @@ def test_sorting_searching_and_dark(store: Store, tmp_path: Path) -> None:
 def test_the_page_stays_small(hostile: ReportContents) -> None:
     """A hundred thousand clusters, ten thousand asked for, each text as long and as costly to escape as can be."""
     worst = replace(known()[0], title="\u202e&" * 250, source="/" + "\x1b<" * 2000)
-    noted = {"repeats": (True,) * 11, "relations": ("edited",) * 11, "beside": ("",) * 11}
-    many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, ((worst, 1.0),) * 11, **noted) for n in range(10_000))
+    member = ShownMember(worst, 1.0, repeats=True, relation="edited")
+    many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, (member,) * 11) for n in range(10_000))
     figures = replace(hostile.figures, clusters=100_000)
     pairs = hostile.pairs * 100
     page = report_html(replace(hostile, clusters=many, figures=figures, pairs=pairs), "1")
@@ -398,7 +399,9 @@ def test_json(hostile: ReportContents) -> None:
 
 
 def test_csv(hostile: ReportContents) -> None:
-    formula = replace(hostile, figures=replace(hostile.figures, by_format={"=1+1": hostile.figures.total}))
+    formula = replace(
+        hostile, figures=replace(hostile.figures, by_format=(NamedShare("=1+1", 8, 3, 0.375, 0, 800, 0),))
+    )
     rows = list(csv.DictReader(io.StringIO(report_csv(formula))))
     overall = {row["name"] or row["measure"]: row["value"] for row in rows if row["section"] == "overall"}
     assert overall["documents"] == "8"
