@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from indexer.model import CLUSTER_ID_LENGTH, ClusterRecord, Record, Ref, named_ref, naming, own_cluster_id, size_class
+from indexer.model import CLUSTER_ID_LENGTH, Ref, named_ref, naming, own_cluster_id, size_class
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefTable, ref_order
 from indexer.relations.relation import verdict_of
@@ -75,30 +74,6 @@ def cluster_of(annotations: Mapping[str, Any]) -> str | None:
     cluster = annotations.get("cluster")
     name = cluster.get("id") if isinstance(cluster, dict) else None
     return name if isinstance(name, str) else None
-
-
-def could_go(annotation: Mapping[str, Any]) -> bool:
-    """True for the annotation `cluster` of a document that repeats another one and could go for it."""
-    return "repeats" in annotation and verdict_of(annotation.get("relation", "")) == "could go"
-
-
-def share_steps(annotation: Mapping[str, Any]) -> set[int]:
-    """The similarity of a document to what it repeats, in steps of 5 percent; none in a file, without dashboards."""
-    # A share of 0.7 is a bit less than 14 steps.
-    return {int(20 * annotation["repeats_similarity"] + 1e-6) * 5} if "repeats_origin" in annotation else set()
-
-
-def recounted(cluster: ClusterRecord, changed: Iterable[tuple[Record, str | None, str]]) -> ClusterRecord:
-    """The cluster after changes of relations, each from one or from none to another."""
-    relations = Counter(dict(cluster.relations))
-    redundant, size = cluster.redundant, cluster.redundant_bytes
-    for record, before, word in changed:
-        relations.subtract([] if before is None else [before])
-        relations[word] += 1
-        more = (verdict_of(word) == "could go") - (verdict_of(before) == "could go")
-        redundant, size = redundant + more, size + more * record.size
-    counts = tuple(sorted((+relations).items()))
-    return replace(cluster, redundant=redundant, redundant_bytes=size, relations=counts)
 
 
 def version_of(annotations: Mapping[str, Any]) -> tuple[int | None, bool]:

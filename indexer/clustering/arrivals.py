@@ -77,7 +77,7 @@ def rule_for(
 
     Raises UsageError if it differs from the remembered one, and for a rule that verifies by reading.
     """
-    chosen = ClusterSettings(wanted or default_rule(store), bound, canonical or CanonicalRule())
+    chosen = ClusterSettings(wanted or default_rule(store)).asked(wanted, bound, canonical)
     if not cluster:
         return _served(store, chosen)
     try:
@@ -86,10 +86,7 @@ def rule_for(
         return replace(_served(store, chosen), refused=str(error))
     if made is None:
         return _served(store, chosen)
-    asked = ClusterSettings(
-        wanted or made.rule, made.bound if bound is None else bound, canonical or made.canonical
-    ).note()
-    kept = made.note()
+    asked, kept = made.asked(wanted, bound, canonical).note(), made.note()
     for name, ours, theirs, same in (
         ("rule", wanted and wanted.name, made.rule.name, asked.rule == kept.rule),
         ("bound", bound, made.bound, asked.bound == kept.bound),
@@ -349,16 +346,17 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
         self._took = self._placed - begin
 
     def _place_all(self) -> None:
-        found = read_nodes(self.store, self.rule)
-        nodes, comparison, grouped = grouped_nodes(self._decisions, found, radius=radius_of(self.by.bound))
+        nodes = read_nodes(self.store, self.rule)
+        found = grouped_nodes(self._decisions, nodes, radius=radius_of(self.by.bound))
+        nodes = found.nodes
         numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
         came = np.array([numbers.get(ref, -1) for ref in nodes.refs], dtype=np.int64)
         # Those that were there came before.
         ranks = np.where(came < 0, np.arange(came.size), came + came.size)
-        near = preceded(nodes, comparison, grouped.whole, ranks)
+        near = preceded(nodes, found.comparison, found.groups.whole, ranks)
         places = np.argsort(ranks)[int((came < 0).sum()) :]
         if self.cluster:
-            put_groups(self._assigner, nodes, comparison, grouped)
+            put_groups(self._assigner, found)
         # At the end, because what was broken off is done again.
         for ref, is_near in zip(nodes.refs.take(places), near[places].tolist(), strict=True):
             self._count(ref, near=is_near)

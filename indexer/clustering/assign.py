@@ -6,8 +6,8 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,10 @@ from indexer.clustering.annotations import (
     alone,
     annotate,
     cluster_of,
-    could_go,
     is_alone,
     membership,
     repeated_by,
     repeating,
-    share_steps,
 )
 from indexer.clustering.canonical import CanonicalRule, values_for
 from indexer.clustering.choosing import Choice, ranks_of
@@ -33,13 +31,14 @@ from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, ow
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
+from indexer.relations.relation import verdict_of
 from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]
 # What to keep of documents, by their positions and ranks: all of whole components.
 Choose = Callable[[Positions, Positions], Choice]
 
-_NO_RECORD = Record(Ref(""))
+_NO_REF = Ref("")
 AnnotatedRecord = tuple[Record, Mapping[str, Any]] | None
 """The record of a document and its annotations; None where it is gone."""
 
@@ -75,36 +74,32 @@ class GroupMember(NamedTuple):
 
 
 @dataclass(slots=True)
-class Gathered:
-    """The facts about the members of one cluster, gathered before anything is written."""
+class MemberCounts:
+    """The counts of a cluster while its members are gone through; `indexer.model.ClusterRecord` explains them."""
 
-    best: tuple[Any, ...] = ()
-    canonical: Record = _NO_RECORD
-    position: int = -1
+    id: str = ""
+    canonical: Ref = _NO_REF
+    title: str = ""
     size: int = 0
     total_bytes: int = 0
     first_seen: str = ""
     last_seen: str = ""
-    named: dict[str, int] = field(default_factory=dict)
-    by_others: set[str] = field(default_factory=set)
-    # Hashes of the names that members would have alone: there may be a million, and few are looked for.
-    founders: array[int] = field(default_factory=lambda: array("q"))
+    redundant_bytes: int = 0
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     least_similarity: float = 1.0
-    id: str = ""
     redundant: int = 0
-    redundant_bytes: int = 0
     relations: Counter[str] = field(default_factory=Counter)
     repeated_origins: tuple[str, ...] = ()
     repeated_shares: set[int] = field(default_factory=set)
-    without_field: int = 0
-    is_unordered: bool = False
 
-    def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
-        record = member.record
-        if not self.size or key < self.best:
-            self.best, self.canonical, self.position = key, record, member.position
+    @classmethod
+    def of(cls, cluster: ClusterRecord) -> Self:
+        known = {each.name: getattr(cluster, each.name) for each in fields(cluster)}
+        relations, shares = Counter(dict(cluster.relations)), {*cluster.repeated_shares}
+        return cls(**{**known, "relations": relations, "repeated_shares": shares})
+
+    def count(self, record: Record) -> None:
         self.size += 1
         self.total_bytes += record.size
         seen = record.arrived_at
@@ -112,43 +107,67 @@ class Gathered:
         self.last_seen = max(self.last_seen, seen)
         self.formats = _with(self.formats, record.format)
         self.origins = _with(self.origins, origin_of(record.source))
-        own, old = own_cluster_id(record.ref), cluster_of(member.annotation)
-        if old is not None:
-            self.named[old] = self.named.get(old, 0) + 1
-            self.by_others |= {old} - {own}
-        if old in (None, own):
-            self.founders.append(hash(own))
 
     def note(self, record: Record, repeats: Mapping[str, Any]) -> None:
-        redundant = could_go(repeats)
-        self.redundant += redundant
-        self.redundant_bytes += record.size * redundant
-        self.relations[repeats.get("relation", "")] += 1
-        self.repeated_origins = _with(self.repeated_origins, repeats.get("repeats_origin", ""))
-        self.repeated_shares |= share_steps(repeats)
+        self.relate(record, repeats.get("relation", ""))
+        # A file has no dashboards.
+        if "repeats_origin" in repeats:
+            self.repeated_origins = _with(self.repeated_origins, repeats["repeats_origin"])
+            # A share of 0.7 is a bit less than 14 steps.
+            self.repeated_shares.add(int(20 * repeats["repeats_similarity"] + 1e-6) * 5)
 
-    def choose_id(self) -> None:
-        kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
-        self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(self.canonical.ref)
+    def relate(self, record: Record, word: str, count: int = 1) -> None:
+        self.relations[word] += count
+        going = count * (verdict_of(word) == "could go")
+        self.redundant += going
+        self.redundant_bytes += going * record.size
 
-    def cluster_record(self) -> ClusterRecord:
-        return ClusterRecord(
-            id=self.id,
-            canonical=self.canonical.ref,
-            title=self.canonical.title,
-            size=self.size,
-            total_bytes=self.total_bytes,
-            least_similarity=self.least_similarity,
-            first_seen=self.first_seen,
-            last_seen=self.last_seen,
-            redundant=self.redundant,
-            redundant_bytes=self.redundant_bytes,
-            formats=self.formats,
-            origins=self.origins,
-            relations=tuple(sorted(self.relations.items())),
-            repeated_origins=self.repeated_origins,
-            repeated_shares=tuple(sorted(self.repeated_shares)),
-        )
+    def record(self) -> ClusterRecord:
+        known = {each.name: getattr(self, each.name) for each in fields(ClusterRecord)}
+        relations, shares = tuple(sorted((+self.relations).items())), tuple(sorted(self.repeated_shares))
+        return ClusterRecord(**{**known, "relations": relations, "repeated_shares": shares})
+
+
+class EarlierNames:
+    """The ids that the members of a cluster had, and may leave to it."""
+
+    def __init__(self) -> None:
+        self._named: Counter[str] = Counter()
+        self._by_others: set[str] = set()
+        # Hashes of the names that members would have alone: there may be a million, and few are looked for.
+        self._founders = array("q")
+
+    def add(self, ref: Ref, old: str | None) -> None:
+        own = own_cluster_id(ref)
+        if old is not None:
+            self._named[old] += 1
+            self._by_others |= {old} - {own}
+        if old in (None, own):
+            self._founders.append(hash(own))
+
+    def chosen(self, canonical: Ref, size: int) -> str:
+        kept = [(-self._named[name], name) for name in self._by_others if hash(name) in self._founders]
+        return min(kept)[1] if kept and size > 1 else own_cluster_id(canonical)
+
+
+@dataclass(slots=True)
+class Gathered(MemberCounts):
+    """The facts about the members of one cluster, gathered before anything is written."""
+
+    best: tuple[Any, ...] = ()
+    position: int = -1
+    names: EarlierNames = field(default_factory=EarlierNames)
+    without_field: int = 0
+    is_unordered: bool = False
+
+    def add(self, member: GroupMember, key: tuple[Any, ...]) -> None:
+        if not self.size or key < self.best:
+            self.choose(member.record, member.position, key)
+        self.count(member.record)
+        self.names.add(member.record.ref, cluster_of(member.annotation))
+
+    def choose(self, record: Record, position: int, key: tuple[Any, ...]) -> None:
+        self.canonical, self.title, self.position, self.best = record.ref, record.title, position, key
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
@@ -169,7 +188,7 @@ def named(
     if not there:
         return near
     for number in there:
-        clusters[number].choose_id()
+        clusters[number].id = clusters[number].names.chosen(clusters[number].canonical, clusters[number].size)
     sizes = [groups[number].size for number in there]
     canonical = np.repeat(np.array([clusters[number].position for number in there], dtype=np.int64), sizes)
     # A similarity is written to four decimal places: what is read back is then what was written.
@@ -236,14 +255,14 @@ class Assigner:
                     cluster.note(record, repeats)
                 # A document of which nothing is said is alone.
                 if cluster.size > 1 or repeats or not is_alone(record.ref, member.annotation):
-                    is_canonical = record.ref == cluster.canonical.ref
+                    is_canonical = record.ref == cluster.canonical
                     similarity = 1.0 if is_canonical else float(near[member.group][member.place])
                     wanted = membership(cluster.id, is_canonical, similarity, cluster.size) | repeats
                     noted.append((record.ref, wanted, member.annotation))
             self.note(noted, ordinals)
         self._once = None
         real = [cluster for cluster in clusters if cluster.size > 1]
-        self.put_clusters([cluster.cluster_record() for cluster in real])
+        self.put_clusters([cluster.record() for cluster in real])
         return {cluster.id: cluster.size for cluster in real}
 
     def _cut(self, apart: FormsApart, groups: Sequence[Positions], chosen: GroupedDocuments) -> list[Positions]:
@@ -319,7 +338,7 @@ class Assigner:
             there = [position for position in members.tolist() if position in keys]
             first = min(there, key=keys.__getitem__, default=-1)
             if first not in (group.position, -1) and (known := self._described(refs.take([first]))[0]):
-                group.canonical, group.position, group.best = known[0], first, keys[first]
+                group.choose(known[0], first, keys[first])
             group.is_unordered = len(there) > 1 and first not in placed
 
     def _described(self, refs: Sequence[Ref]) -> list[AnnotatedRecord]:

@@ -73,12 +73,13 @@ def choose(
     """
     if comparison.rule.of_parts:
         return Choice(documents, np.ones(documents.size))
-    there, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, threads)
+    greedy = _Greedy(nodes, comparison, whole, documents, ranks, threads)
     greedy.decide()
+    inside, there = greedy.inside, greedy.there
     stands, similarity = np.arange(there.size), np.ones(there.size)
     stands[inside], similarity[inside] = inside[greedy.of], greedy.similarity
     place = np.searchsorted(there, nodes.node_of[documents])
-    return Choice(documents[first[stands[place]]], similarity[place])
+    return Choice(documents[greedy.first[stands[place]]], similarity[place])
 
 
 def preceded(nodes: Nodes, comparison: Comparer, whole: Positions, ranks: Positions) -> npt.NDArray[np.bool_]:
@@ -87,25 +88,11 @@ def preceded(nodes: Nodes, comparison: Comparer, whole: Positions, ranks: Positi
     Otherwise like choose(), including the cost.
     """
     documents = np.arange(nodes.node_of.size)
-    _, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, None)
+    greedy = _Greedy(nodes, comparison, whole, documents, ranks, None)
     found = np.ones(documents.size, dtype=np.bool_)
-    found[first] = False
-    found[first[inside]] = greedy.preceded()
+    found[greedy.first] = False
+    found[greedy.first[greedy.inside]] = greedy.preceded()
     return found
-
-
-def _in_order(
-    nodes: Nodes, comparison: Comparer, whole: Positions, documents: Positions, ranks: Positions, threads: int | None
-) -> tuple[Positions, Positions, Positions, _Greedy]:
-    order = np.argsort(ranks, kind="stable")
-    there, first = np.unique(nodes.node_of[documents[order]], return_index=True)
-    first = order[first]
-    _, component, sizes = np.unique(whole[there], return_inverse=True, return_counts=True)
-    inside = np.flatnonzero(sizes[component] > 1)
-    inside = inside[np.lexsort((ranks[first[inside]], component[inside]))]
-    alone = (np.bincount(whole)[whole[there]] == 2)[inside]
-    greedy = _Greedy(nodes, comparison, there[inside], component[inside], alone, ranks[first[inside]], threads)
-    return there, first, inside, greedy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,29 +120,31 @@ class _Meeting:
 
 
 class _Greedy:
-    """The choice among nodes that are `members` of components, sorted by component and in it by rank.
+    """The choice among the nodes `there` of some documents, `first` the preferred document of each.
 
-    `alone` marks those of components with at most two nodes. `decide` completes `of` (places of members) and
-    `similarity`.
+    Its members are `inside` of these nodes: those of components with others, sorted by component and in it by rank.
+    `decide` completes `of` (places of members) and `similarity`.
     """
 
     def __init__(
-        self,
-        nodes: Nodes,
-        comparison: Comparer,
-        members: Positions,
-        component: Positions,
-        alone: npt.NDArray[np.bool_],
-        ranks: Positions,
+        self, nodes: Nodes, comparison: Comparer, whole: Positions, documents: Positions, ranks: Positions,
         threads: int | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._nodes, self._comparison, self._threads = nodes, comparison, threads
-        self._members, self._component, self._ranks = members, component, ranks
-        self._alone = alone
-        self._kept = np.zeros(members.size, dtype=np.bool_)
-        self._decided = np.zeros(members.size, dtype=np.bool_)
-        self.of = np.arange(members.size)
-        self.similarity = np.ones(members.size)
+        order = np.argsort(ranks, kind="stable")
+        self.there, first = np.unique(nodes.node_of[documents[order]], return_index=True)
+        self.first = order[first]
+        _, component, sizes = np.unique(whole[self.there], return_inverse=True, return_counts=True)
+        inside = np.flatnonzero(sizes[component] > 1)
+        self.inside = inside = inside[np.lexsort((ranks[self.first[inside]], component[inside]))]
+        self._members, self._component = self.there[inside], component[inside]
+        self._ranks = ranks[self.first[inside]]
+        # Of components with two nodes.
+        self._alone = np.bincount(whole)[whole[self._members]] == 2
+        self._kept = np.zeros(inside.size, dtype=np.bool_)
+        self._decided = np.zeros(inside.size, dtype=np.bool_)
+        self.of = np.arange(inside.size)
+        self.similarity = np.ones(inside.size)
 
     def decide(self) -> None:
         if not self._members.size:

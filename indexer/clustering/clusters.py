@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, is_alone, recounted, repeated_by
-from indexer.clustering.assign import Assigner, Changes
+from indexer.clustering.annotations import READ_AT_ONCE, cluster_of, is_alone, repeated_by
+from indexer.clustering.assign import Assigner, Changes, MemberCounts
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.forms_kept_apart import FormsApart
-from indexer.clustering.grouping import Bucket, Groups, radius_of
-from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
+from indexer.clustering.grouping import Bucket, radius_of
+from indexer.clustering.held_decisions import GroupedNodes, HeldDecisions, grouped_nodes
 from indexer.clustering.memory import ClusterSettings
 from indexer.clustering.relation_notes import NEARER, TO, NotedRelations
 from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
-from indexer.matching.measures.tables import Comparer
 from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.relating import Relating, keep_lexicon
 from indexer.matching.rule import MatchRule
-from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
+from indexer.model import CLUSTER_ID_LENGTH, Ref
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.counts import ClusterCounts
 from indexer.model.refs import RefSet, RefTable
@@ -99,10 +96,9 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
         before = next(iter(store.clustering_notes().values()), None)
         store.put_clustering_note(replace(note, finished=False))
     reading = reader or reader_of(store, rule)
-    nodes, comparison, grouped = grouped_nodes(
-        decisions, read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius,
-        threads=threads,
-    )  # fmt: skip
+    found = grouped_nodes(
+        decisions, read_nodes(store, rule, whole=reading is not None), reading=reading, radius=radius, threads=threads
+    )
     if reading:
         try:
             reading.require_read()
@@ -111,36 +107,30 @@ def cluster(  # noqa: PLR0913 - they are those of a clustering
                 # The clusters that stand are as they were.
                 store.put_clustering_note(before)
             raise
-
-    def lone(count: int) -> list[Ref]:
-        whole = grouped.whole[nodes.node_of]
-        found = np.flatnonzero(np.bincount(whole)[whole] == 1) if whole.size else whole
-        return nodes.refs.take(found[:: max(1, -(-found.size // count))])
-
     if cut and relations.counts:
         # What is apart depends on the words of all.
         counting = Assigner(store, chosen, dry_run=True, relations=relations)
-        put_groups(counting, nodes, comparison, grouped, threads)
-        lexicon = relations.learned(lone) or Lexicon()
+        put_groups(counting, found)
+        lexicon = relations.learned(found.lone) or Lexicon()
         if not dry_run:
             keep_lexicon(store, lexicon)
         relations.go_by(lexicon)
     assigner = Assigner(store, chosen, dry_run=dry_run, relations=relations, apart=cut)
-    sizes = put_groups(assigner, nodes, comparison, grouped, threads)
-    renew_relations(assigner, lone)
+    sizes = put_groups(assigner, found)
+    renew_relations(assigner, found.lone)
     if not dry_run:
         store.put_clustering_note(note)
     return ClusteringOutcome(
         rule=rule,
         documents=store.count(),
-        compared=len(nodes.refs),
-        lacking=nodes.lacking,
+        compared=len(found.nodes.refs),
+        lacking=found.nodes.lacking,
         clusters=sizes.size,
         clustered=int(sizes.sum()),
         largest=int(sizes.max(initial=0)),
-        split=grouped.split,
-        comparisons=comparison.compared,
-        costliest=tuple(_costly(nodes, bucket) for bucket in grouped.costliest),
+        split=found.groups.split,
+        comparisons=found.comparison.compared,
+        costliest=tuple(_costly(found.nodes, bucket) for bucket in found.groups.costliest),
         changes=assigner.changes,
         reading_seconds=relations.seconds,
     )
@@ -151,63 +141,27 @@ def _costly(nodes: Nodes, bucket: Bucket) -> CostlyKey:
     return CostlyKey(example, bucket.scheme, bucket.nodes, bucket.comparisons)
 
 
-def component_groups(nodes: Nodes, grouped: Groups) -> list[list[Positions]]:
-    """The positions of the documents of each group, even of one, for each component of two documents or more."""
-    whole, labels = grouped.whole[nodes.node_of], grouped.labels[nodes.node_of]
-    sizes = np.bincount(whole) if whole.size else np.empty(0, dtype=np.int64)
-    inside = np.flatnonzero(sizes[whole] > 1)
-    ordered = inside[np.lexsort((labels[inside], whole[inside]))]
-    fresh = np.flatnonzero(np.diff(labels[ordered])) + 1
-    groups = np.split(ordered, fresh) if ordered.size else []
-    of = whole[ordered[np.concatenate(([0], fresh))]] if ordered.size else ordered
-    ends = np.flatnonzero(np.diff(of)) + 1
-    return [groups[first:last] for first, last in pairwise([0, *ends.tolist(), len(groups)])] if groups else []
-
-
-def put_groups(
-    assigner: Assigner, nodes: Nodes, comparison: Comparer, grouped: Groups, threads: int | None = None
-) -> Positions:
+def put_groups(assigner: Assigner, found: GroupedNodes) -> Positions:
     """Make clusters of the groups of all documents of a store, and forget all others; returns their sizes."""
-    components = component_groups(nodes, grouped)
+    components = found.components()
     kept, sizes = [np.empty(0, dtype=_ID)], [np.empty(0, dtype=np.int64)]
-    for made in assigned(assigner, nodes, comparison, grouped, components, threads):
+    for made in assigned(assigner, found, components):
         kept.append(np.array(list(made), dtype=_ID))
         sizes.append(np.array(list(made.values()), dtype=np.int64))
     groups = [members for groups in components for members in groups]
-    _set_others_alone(assigner, RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)))
+    inside = np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)
+    _set_others_alone(assigner, RefSet(found.nodes.refs, inside))
     _forget(assigner, np.sort(np.concatenate(kept)))
     return np.concatenate(sizes)
 
 
 def assigned(
-    assigner: Assigner,
-    nodes: Nodes,
-    comparison: Comparer,
-    grouped: Groups,
-    components: Sequence[list[Positions]],
-    threads: int | None = None,
+    assigner: Assigner, found: GroupedNodes, components: Sequence[list[Positions]]
 ) -> Iterator[dict[str, int]]:
     """Assign the groups of components read together; returns the clusters and their sizes."""
-
-    def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
-        return similar_documents(nodes, comparison, left, right)
-
-    def choice(documents: Positions, ranks: Positions) -> Choice:
-        return choose(nodes, comparison, grouped.whole, documents, ranks, threads=threads)
-
     for batch in chunks_by_size(components, READ_AT_ONCE, lambda groups: sum(map(len, groups)), READ_AT_ONCE):
         groups = [members for groups in batch for members in groups]
-        yield assigner.assign(nodes.refs, groups, similar, choice)
-
-
-def similar_documents(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
-    """The similarities of pairs of documents, 1 for equal sketches."""
-    one, other = nodes.node_of[left], nodes.node_of[right]
-    similar = np.ones(right.size)
-    differing = np.flatnonzero(one != other)
-    if differing.size:
-        similar[differing] = comparison.similarities(one[differing], other[differing])
-    return similar
+        yield assigner.assign(found.nodes.refs, groups, found.similar, found.choose)
 
 
 def _set_others_alone(assigner: Assigner, together: RefSet) -> None:
@@ -248,7 +202,9 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
     pairs = [(record, noted, other) for (record, noted, _), other in zip(there, others, strict=True) if other]
     words = assigner.relations.by_lexicon(lexicon, [(record, other) for record, _, other in pairs])
     told = assigner.changes.relations
-    changed, of_cluster = [], dict[str, list[tuple[Record, str, str]]]()
+    changed, recounted = [], dict[str, MemberCounts]()
+    names = list(dict.fromkeys(name for _, noted, _ in pairs if (name := cluster_of(noted))))
+    clusters = {each.id: MemberCounts.of(each) for each in store.get_clusters(names) if each}
     for (record, noted, _), word in zip(pairs, words, strict=True):
         before = noted["cluster"].get("relation", "")
         if not word or word == before:
@@ -259,10 +215,11 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
         changed.append((record.ref, {"cluster": cluster}))
         told.subtract([before])
         told[word] += 1
-        if name := cluster_of(noted):
-            of_cluster.setdefault(name, []).append((record, before, word))
+        if counts := clusters.get(cluster_of(noted) or ""):
+            counts.relate(record, before, -1)
+            counts.relate(record, word)
+            recounted[counts.id] = counts
     assigner.changes.relations = +told
     if changed:
         store.annotate(changed)
-    clusters = store.get_clusters(list(of_cluster))
-    store.put_clusters([recounted(cluster, of_cluster[cluster.id]) for cluster in clusters if cluster])
+        store.put_clusters([counts.record() for counts in recounted.values()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from heapq import nlargest, nsmallest
 from pathlib import Path
@@ -89,7 +89,7 @@ class StorePassages:
         self.unread: dict[Ref, str] = {}
         # Of each document that was read, its place among the wanted ones, and where its text ends in the file.
         self._order, self._ends = array("q"), array("q", [0])
-        self._known: dict[int, tuple[str, Words]] = {}
+        self._document = lru_cache(maxsize=_REMEMBERED)(self._read_document)
 
     def __enter__(self) -> Self:
         return self
@@ -191,16 +191,14 @@ class StorePassages:
         return Path(self._folder.name) / "texts"
 
     def _text(self, document: int, first: int, words: int) -> str:
-        if document not in self._known:
-            with self._texts.open("rb") as file:
-                file.seek(self._ends[document])
-                size = self._ends[document + 1] - self._ends[document]
-                text = file.read(size).decode("utf-8", "surrogatepass")
-            while len(self._known) >= _REMEMBERED:
-                del self._known[next(iter(self._known))]
-            self._known[document] = text, words_of(text, identifiers=False)
-        text, known = self._known[document]
+        text, known = self._document(document)
         return text[int(known.starts[first]) : int(known.ends[first + words - 1])]
+
+    def _read_document(self, document: int) -> tuple[str, Words]:
+        with self._texts.open("rb") as file:
+            file.seek(self._ends[document])
+            text = file.read(self._ends[document + 1] - self._ends[document]).decode("utf-8", "surrogatepass")
+        return text, words_of(text, identifiers=False)
 
     def _wanted(self, refs: Sequence[Ref] | None) -> list[Holder]:
         records = self._store.scan(sketches=False) if refs is None else self._store.get(refs, sketches=False)

@@ -174,16 +174,8 @@ class DecidedPruning(Removal):
     of the store, drop nothing. Raises StoreError if the store does not remember how its clusters were made.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        decisions: Sequence[Decision],
-        *,
-        last_copies: bool = False,
-        with_documents: bool = False,
-        ignored: Sequence[str] = (),
-    ) -> None:
-        super().__init__(store, with_documents=with_documents, ignored=ignored)
+    def __init__(self, store: Store, decisions: Sequence[Decision], *, last_copies: bool = False) -> None:
+        super().__init__(store)
         self.rule = require_remembered(store).rule
         self._decisions, self._last_copies = decisions, last_copies
 

@@ -105,16 +105,13 @@ def group(nodes: Nodes, comparison: Comparer, *, radius: float | None = None, th
     without a centre. In components of up to _DENSEST nodes those with most documents near come first. The groups depend
     on the content of documents, and not on the order of arrival.
     """
-    components, buckets = Components(len(nodes)), list[Bucket]()
-    # By the first node of each pair that was compared, how many there were.
-    spent = np.zeros(len(nodes), dtype=np.int64)
-    for finder in comparison.rule.finders:
-        buckets += connect(components, nodes, comparison, finder, threads, spent)
-    labels = components.labels()
+    joining = Joining(nodes, comparison, threads)
+    buckets = [bucket for finder in comparison.rule.finders for bucket in joining.join(finder)]
+    labels = joining.components.labels()
     least = comparison.least if radius is None else 1 - radius - 1e-9
     whole = labels.copy()
-    split = _cut(labels, nodes, comparison, least, spent)
-    return Groups(labels, whole, split, tuple(buckets), tuple(_largest(whole, labels, nodes, spent)))
+    split = _cut(labels, nodes, comparison, least, joining.spent)
+    return Groups(labels, whole, split, tuple(buckets), tuple(_largest(whole, labels, nodes, joining.spent)))
 
 
 def _largest(whole: Positions, labels: Positions, nodes: Nodes, spent: Positions) -> Iterator[Component]:
@@ -141,128 +138,123 @@ def _first(sizes: Positions, digests: Hashes) -> Positions:
     return places[np.lexsort((digests[places], -sizes[places]))[:_LARGEST]]
 
 
-def connect(
-    components: Components,
-    nodes: Nodes,
-    comparison: Comparer,
-    finder: Finder,
-    threads: int | None,
-    spent: Positions,
-    among: Callable[[Positions], npt.NDArray[np.bool_]] | None = None,
-) -> list[Bucket]:
-    """Join the nodes found by a finder and near by the rule; returns the costliest and the largest buckets.
+class Joining:
+    """Joins the nodes found by finders and near by the rule to `components`.
 
-    For a finder by keys, only keys `among` some are looked at, all of them if None.
+    `spent` counts the pairs that were compared, by the first node of each.
     """
-    sketches, where = nodes.having(finder.name)
-    scheme, buckets = finder.scheme, list[Bucket]()
-    by_keys = meets_by_keys(finder)
-    if by_keys:
-        agreeing = scheme.plan(finder.similarity).agreeing
+
+    def __init__(self, nodes: Nodes, comparison: Comparer, threads: int | None = None) -> None:
+        self._nodes, self._comparison, self._threads = nodes, comparison, threads
+        self.components = Components(len(nodes))
+        self.spent = np.zeros(len(nodes), dtype=np.int64)
+
+    def join(self, finder: Finder, among: Callable[[Positions], npt.NDArray[np.bool_]] | None = None) -> list[Bucket]:
+        """Join what a finder finds; returns the costliest and the largest buckets.
+
+        For a finder by keys, only keys `among` some are looked at, all of them if None.
+        """
+        sketches, where = self._nodes.having(finder.name)
+        buckets, by_keys = list[Bucket](), meets_by_keys(finder)
+        found = (
+            self._meeting(sketches, where, finder, among, buckets) if by_keys else self._joined(sketches, where, finder)
+        )
+        for left, right in found:
+            near = self._comparison.near(finder, left, right, exact=finder.scheme.exact_join and not by_keys) >= 0
+            np.add.at(self.spent, left, 1)
+            self.components.join(left[near], right[near])
+        return buckets
+
+    def _joined(self, sketches: Sketches, where: Positions, finder: Finder) -> Iterator[tuple[Positions, Positions]]:
+        firsts, number = distinct_payloads(sketches)
+        order = np.argsort(number, kind="stable")
+        sizes = np.bincount(number, minlength=firsts.size)
+        starts = np.cumsum(sizes) - sizes
+        several = sizes > 1
+        for left, right in self._within(order, starts[several], sizes[several], where):
+            yield where[left], where[right]
+        for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=self._threads):
+            counts = sizes[left] * sizes[right]
+            for first, last in spans(counts):
+                part = slice(first, last)
+                begins = np.cumsum(counts[part]) - counts[part]
+                place = np.arange(int(counts[part].sum())) - np.repeat(begins, counts[part])
+                width = np.repeat(sizes[right[part]], counts[part])
+                one = where[order[np.repeat(starts[left[part]], counts[part]) + place // width]]
+                other = where[order[np.repeat(starts[right[part]], counts[part]) + place % width]]
+                separate = self._separate(one, other)
+                if separate.any():
+                    yield one[separate], other[separate]
+
+    def _separate(self, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.components.roots(left) != self.components.roots(right))
+
+    def _meeting(
+        self,
+        sketches: Sketches,
+        where: Positions,
+        finder: Finder,
+        among: Callable[[Positions], npt.NDArray[np.bool_]] | None,
+        buckets: list[Bucket],
+    ) -> Iterator[tuple[Positions, Positions]]:
+        scheme, agreeing = finder.scheme, finder.scheme.plan(finder.similarity).agreeing
         keys = sketches.keys if among is None else sketches.keys.only(among(sketches.keys.values))
         postings = KeyPostings.shared(keys, scheme.layout, scheme.crowded)
-        found = _meeting(components, sketches, where, postings, agreeing, scheme, nodes.digests[where, 0], buckets)
-    else:
-        found = _joined(components, sketches, where, finder, threads)
-    for left, right in found:
-        near = comparison.near(finder, left, right, exact=scheme.exact_join and not by_keys) >= 0
-        np.add.at(spent, left, 1)
-        components.join(left[near], right[near])
-    return buckets
+        offsets, digests = postings.buckets(), self._nodes.digests[where, 0]
+        taken = np.zeros(offsets.size - 1, dtype=np.int64)
+        for left, right in self._within(postings.owners, offsets[:-1], np.diff(offsets), where, taken):
+            if agreeing > 1:
+                enough = agreeing_tables(sketches, left, right, scheme) >= agreeing
+                yield where[left[enough]], where[right[enough]]
+            else:
+                yield where[left], where[right]
+        costliest = np.argsort(-taken, kind="stable")[:_SHOWN_BUCKETS]
+        if not taken.size:
+            return
+        least = np.minimum.reduceat(digests[postings.owners], offsets[:-1])
+        largest = _first(np.diff(offsets), least)
+        for bucket in dict.fromkeys((*costliest.tolist(), *largest.tolist())):
+            owners = postings.owners[slice(*offsets[bucket : bucket + 2].tolist())]
+            example = int(where[owners[np.argmin(digests[owners])]])
+            key = int(postings.keys[offsets[bucket]])
+            buckets.append(Bucket(scheme.family, key, owners.size, int(taken[bucket]), example, int(least[bucket])))
+
+    def _within(
+        self, owners: Positions, starts: Positions, sizes: Positions, where: Positions, taken: Positions | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Pairs of one bucket, `owners[start:start + size]`, whose nodes (`where` of each) are not joined yet.
+
+        First the neighbours in every bucket, then those two places apart, and so on; a bucket that is one component is
+        done. A pair comes again only if it shares several buckets and is not near. `taken[i]` counts the pairs of
+        bucket i.
+        """
+        lag, numbers = 1, np.arange(starts.size)
+        while starts.size:
+            for first, last in spans(sizes - lag):
+                counts = sizes[first:last] - lag
+                place = ranges(starts[first:last], counts)
+                bucket = np.repeat(numbers[first:last], counts)
+                for cut in range(0, place.size, _BLOCK):
+                    at = place[cut : cut + _BLOCK]
+                    left, right = owners[at], owners[at + lag]
+                    separate = self._separate(where[left], where[right])
+                    if separate.any():
+                        yield left[separate], right[separate]
+                    if taken is not None:
+                        np.add.at(taken, bucket[cut : cut + _BLOCK][separate], 1)
+            lag += 1
+            kept = sizes > lag
+            starts, sizes, numbers = starts[kept], sizes[kept], numbers[kept]
+            if lag & (lag - 1) == 0 and starts.size:
+                # Once in a while, because it costs as much as the buckets hold.
+                roots = self.components.roots(where[owners[ranges(starts, sizes)]])
+                begins = np.cumsum(sizes) - sizes
+                open_ = ~np.logical_and.reduceat(roots == np.repeat(roots[begins], sizes), begins)
+                starts, sizes, numbers = starts[open_], sizes[open_], numbers[open_]
 
 
 def meets_by_keys(finder: Finder) -> bool:
     return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
-
-
-def _joined(
-    components: Components, sketches: Sketches, where: Positions, finder: Finder, threads: int | None
-) -> Iterator[tuple[Positions, Positions]]:
-    firsts, number = distinct_payloads(sketches)
-    order = np.argsort(number, kind="stable")
-    sizes = np.bincount(number, minlength=firsts.size)
-    starts = np.cumsum(sizes) - sizes
-    several = sizes > 1
-    for left, right in _within(components, order, starts[several], sizes[several], where):
-        yield where[left], where[right]
-    for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=threads):
-        counts = sizes[left] * sizes[right]
-        for first, last in spans(counts):
-            part = slice(first, last)
-            place = np.arange(int(counts[part].sum())) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
-            width = np.repeat(sizes[right[part]], counts[part])
-            one = where[order[np.repeat(starts[left[part]], counts[part]) + place // width]]
-            other = where[order[np.repeat(starts[right[part]], counts[part]) + place % width]]
-            separate = components.roots(one) != components.roots(other)
-            if separate.any():
-                yield one[separate], other[separate]
-
-
-def _meeting(
-    components: Components,
-    sketches: Sketches,
-    where: Positions,
-    postings: KeyPostings,
-    agreeing: int,
-    scheme: Scheme,
-    digests: Hashes,
-    buckets: list[Bucket],
-) -> Iterator[tuple[Positions, Positions]]:
-    offsets = postings.buckets()
-    taken = np.zeros(offsets.size - 1, dtype=np.int64)
-    for left, right in _within(components, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
-        if agreeing > 1:
-            enough = agreeing_tables(sketches, left, right, scheme) >= agreeing
-            yield where[left[enough]], where[right[enough]]
-        else:
-            yield where[left], where[right]
-    costliest = np.argsort(-taken, kind="stable")[:_SHOWN_BUCKETS]
-    if not taken.size:
-        return
-    least = np.minimum.reduceat(digests[postings.owners], offsets[:-1])
-    largest = _first(np.diff(offsets), least)
-    for bucket in dict.fromkeys((*costliest.tolist(), *largest.tolist())):
-        owners = postings.owners[slice(*offsets[bucket : bucket + 2].tolist())]
-        example = int(where[owners[np.argmin(digests[owners])]])
-        key = int(postings.keys[offsets[bucket]])
-        buckets.append(Bucket(scheme.family, key, owners.size, int(taken[bucket]), example, int(least[bucket])))
-
-
-def _within(
-    components: Components,
-    owners: Positions,
-    starts: Positions,
-    sizes: Positions,
-    where: Positions,
-    taken: Positions | None = None,
-) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs of one bucket, `owners[start:start + size]`, whose nodes (`where` of each) are not joined yet.
-
-    First the neighbours in every bucket, then those two places apart, and so on; a bucket that is one component is
-    done. A pair comes again only if it shares several buckets and is not near. `taken[i]` counts the pairs of bucket i.
-    """
-    lag, numbers = 1, np.arange(starts.size)
-    while starts.size:
-        for first, last in spans(sizes - lag):
-            counts = sizes[first:last] - lag
-            begin = np.repeat(starts[first:last], counts)
-            place = begin + np.arange(begin.size) - np.repeat(np.cumsum(counts) - counts, counts)
-            bucket = np.repeat(numbers[first:last], counts)
-            for cut in range(0, place.size, _BLOCK):
-                at = place[cut : cut + _BLOCK]
-                left, right = owners[at], owners[at + lag]
-                separate = components.roots(where[left]) != components.roots(where[right])
-                if separate.any():
-                    yield left[separate], right[separate]
-                if taken is not None:
-                    np.add.at(taken, bucket[cut : cut + _BLOCK][separate], 1)
-        lag += 1
-        kept = sizes > lag
-        starts, sizes, numbers = starts[kept], sizes[kept], numbers[kept]
-        if lag & (lag - 1) == 0 and starts.size:
-            # Once in a while, because it costs as much as the buckets hold.
-            unfinished = _not_one(components, owners, starts, sizes, where)
-            starts, sizes, numbers = starts[unfinished], sizes[unfinished], numbers[unfinished]
 
 
 def spans(counts: Positions) -> Iterator[tuple[int, int]]:
@@ -273,15 +265,6 @@ def spans(counts: Positions) -> Iterator[tuple[int, int]]:
         end = max(start + 1, int(np.searchsorted(ends, base + _BLOCK, side="right")))
         yield start, end
         start = end
-
-
-def _not_one(
-    components: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
-) -> npt.NDArray[np.bool_]:
-    roots = components.roots(where[owners[ranges(starts, sizes)]])
-    begins = np.cumsum(sizes) - sizes
-    same = roots == np.repeat(roots[begins], sizes)
-    return np.asarray(~np.logical_and.reduceat(same, begins), dtype=np.bool_)
 
 
 def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, scheme: Scheme) -> Positions:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import Groups, group, in_rank
 from indexer.core.components import Components
 from indexer.matching.measures.reading import Reader
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.nodes import Nodes
+from indexer.matching.nodes import Nodes, similar_documents
 from indexer.matching.pairing import measured_by
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.decisions import Decision
 from indexer.model.refs import RefTable
-from indexer.schemes.base import Positions
+from indexer.schemes.base import Positions, Similarities
 from indexer.stores.base import Store
 
 _AT_ONCE = 2000
@@ -188,6 +189,41 @@ class _CutGroup:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupedNodes:
+    """Nodes with their groups, and what compares them."""
+
+    nodes: Nodes
+    comparison: Comparer
+    groups: Groups
+    threads: int | None = None
+
+    def components(self) -> list[list[Positions]]:
+        """The positions of the documents of each group, even of one, for each component of two documents or more."""
+        whole, labels = self.groups.whole[self.nodes.node_of], self.groups.labels[self.nodes.node_of]
+        sizes = np.bincount(whole) if whole.size else np.empty(0, dtype=np.int64)
+        inside = np.flatnonzero(sizes[whole] > 1)
+        if not inside.size:
+            return []
+        ordered = inside[np.lexsort((labels[inside], whole[inside]))]
+        groups = np.split(ordered, np.flatnonzero(np.diff(labels[ordered])) + 1)
+        of = whole[[group[0] for group in groups]]
+        ends = np.flatnonzero(np.diff(of)) + 1
+        return [groups[first:last] for first, last in pairwise([0, *ends.tolist(), len(groups)])]
+
+    def lone(self, count: int) -> list[Ref]:
+        """At most `count` documents of components of one, evenly taken."""
+        whole = self.groups.whole[self.nodes.node_of]
+        found = np.flatnonzero(np.bincount(whole)[whole] == 1) if whole.size else whole
+        return self.nodes.refs.take(found[:: max(1, -(-found.size // count))])
+
+    def similar(self, left: Positions, right: Positions) -> Similarities:
+        return similar_documents(self.nodes, self.comparison, left, right)
+
+    def choose(self, documents: Positions, ranks: Positions) -> Choice:
+        return choose(self.nodes, self.comparison, self.groups.whole, documents, ranks, threads=self.threads)
+
+
 def grouped_nodes(
     decisions: HeldDecisions,
     nodes: Nodes,
@@ -195,7 +231,7 @@ def grouped_nodes(
     reading: Reader | None = None,
     radius: float | None = None,
     threads: int | None = None,
-) -> tuple[Nodes, Comparer, Groups]:
+) -> GroupedNodes:
     places = decisions.places(nodes.refs)
     if places:
         nodes = nodes.separated(np.array(sorted(places), dtype=np.int64))
@@ -205,8 +241,9 @@ def grouped_nodes(
     by_people = _DecidedNodes(decisions, sides, decided)
     measured = measured_by(nodes, reading) if reading else None
     comparison = Comparer(nodes.rule, nodes.payloads, measured, by_people.apart if places else None)
-    grouped = group(nodes, comparison, radius=radius, threads=threads)
-    return nodes, comparison, by_people.obeyed(nodes, comparison, grouped) if places else grouped
+    groups = group(nodes, comparison, radius=radius, threads=threads)
+    groups = by_people.obeyed(nodes, comparison, groups) if places else groups
+    return GroupedNodes(nodes, comparison, groups, threads)
 
 
 def _joined(labels: Positions, members: Positions, same: Positions) -> Positions:

@@ -47,6 +47,17 @@ class ClusterSettings:
             ) from error
         return cls(rule, bound, canonical, note.apart, note.at, note.arrived)
 
+    def asked(
+        self, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None, apart: str | None = None
+    ) -> ClusterSettings:
+        """The requested settings, and these for what is None."""
+        return ClusterSettings(
+            rule or self.rule,
+            self.bound if bound is None else bound,
+            canonical or self.canonical,
+            self.apart if apart is None else apart,
+        )
+
     def note(self, *, reads: bool = True) -> ClusteringNote:
         """The note of a clustering by these settings, begun now."""
         written = "" if self.bound is None else f"{self.bound:.12g}"
@@ -95,7 +106,7 @@ def obeyed(
     An interrupted run is remembered too.
     """
     notes = list(store.clustering_notes().values())
-    new = ClusterSettings(rule or default_rule(store), bound, canonical or CanonicalRule(), apart or "")
+    new = ClusterSettings(rule or default_rule(store)).asked(rule, bound, canonical, apart)
     if len({_kind_of(note) for note in notes}) != 1:
         # None, or indices that were clustered by different rules: there is nothing to go on with.
         return new
@@ -104,12 +115,7 @@ def obeyed(
         before = ClusterSettings.noted(note, store)
     except StoreError as error:
         return replace(new, changed=str(error))
-    new = ClusterSettings(
-        rule or before.rule,
-        before.bound if bound is None else bound,
-        canonical or before.canonical,
-        before.apart if apart is None else apart,
-    )
+    new = before.asked(rule, bound, canonical, apart)
     noted = new.note()
     changes = [
         f"the {name} was {was} and is {now_} now"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -33,7 +32,6 @@ from indexer.text.counts import counted
 # Texts that are looked through for one, and those, the longest first, among which these are.
 _TRIED, _OTHERS = 20, 200
 _READ = 64
-_HELD = 64_000_000
 
 _GOING = Reason("its text stands in removed documents only", "the longer document goes itself; prune it first")
 _MAIL = Reason("a mail inside another document", "its sender, recipients and date would be lost")
@@ -84,8 +82,8 @@ class PartPruning(Removal):
 
     not_marked = "a part"
 
-    def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
-        super().__init__(store, with_documents=with_documents, ignored=ignored)
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
         schemes = (scheme_of(store, known.name) for known in store.info.schemes)
         scheme = next((each for each in schemes if each.of_parts), None)
         if scheme is None:
@@ -109,7 +107,7 @@ class PartPruning(Removal):
         smaller, larger = _held_whole(nodes, self.rule.finders[0].scheme)
         texts = self._texts(nodes, smaller, larger)
         del nodes
-        with TemporaryDirectory(prefix="neardup-texts-") as folder, closing(_TextFile(Path(folder, "texts"))) as file:
+        with TemporaryDirectory(prefix="neardup-texts-") as folder, Path(folder, "texts").open("w+b") as file:
             self._read_texts(texts, file)
             for page in chunks(_judged(texts, smaller, larger, file), READ_AT_ONCE):
                 yield from self._as_they_are(page)
@@ -134,7 +132,7 @@ class PartPruning(Removal):
         counts = Counter(text.node for text in texts.values())
         return [text for text in texts.values() if counts[text.node] > 1 or text.node in with_others]
 
-    def _read_texts(self, texts: Sequence[_DistinctText], file: _TextFile) -> None:
+    def _read_texts(self, texts: Sequence[_DistinctText], file: BinaryIO) -> None:
         reader, waiting, turn = StoredTexts(self.store), texts, 0
         while waiting:
             failed = []
@@ -150,7 +148,8 @@ class PartPruning(Removal):
                     if isinstance(folded, ExtractionError):
                         owner.unread = folded.detail or folded.reason
                     else:
-                        owner.start, owner.length, owner.unread = file.add(folded), len(folded), ""
+                        owner.start, owner.length, owner.unread = file.tell(), len(folded), ""
+                        file.write(b" " + folded + b" ")
                         owner.read = owner.documents[turn]
                 for text in page:
                     if text.read is not None:
@@ -186,31 +185,9 @@ def _reason_to_keep(record: Record, holder: _PartOrWhole, whole: Versioned | Non
     return _MAIL if mail_goes else None
 
 
-class _TextFile:
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w+b")
-        self._end = 0
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
-        self._bytes = 0
-
-    def add(self, folded: bytes) -> int:
-        start = self._end
-        self._end += self._file.write(b" " + folded + b" ")
-        return start
-
-    def of(self, text: _DistinctText) -> bytes:
-        if text.start not in self._kept:
-            self._file.seek(text.start)
-            self._kept[text.start] = self._file.read(text.length + 2)
-            self._bytes += text.length
-        self._kept.move_to_end(text.start)
-        while self._bytes > _HELD and len(self._kept) > 1:
-            _, old = self._kept.popitem(last=False)
-            self._bytes -= len(old) - 2
-        return self._kept[text.start]
-
-    def close(self) -> None:
-        self._file.close()
+def _text_in(file: BinaryIO, text: _DistinctText) -> bytes:
+    file.seek(text.start)
+    return file.read(text.length + 2)
 
 
 def _held_whole(nodes: Nodes, scheme: Scheme) -> tuple[Positions, Positions]:
@@ -239,7 +216,7 @@ def _longest(smaller: Positions, larger: Positions, sizes: Positions) -> tuple[P
 
 
 def _judged(
-    texts: Sequence[_DistinctText], smaller: Positions, larger: Positions, file: _TextFile
+    texts: Sequence[_DistinctText], smaller: Positions, larger: Positions, file: BinaryIO
 ) -> Iterator[_JudgedPart]:
     """The verdict on each possible part, the longest texts first, so that the holders are decided before their
     parts.
@@ -272,17 +249,17 @@ def _judged(
 
 
 def _verdict(
-    text: _DistinctText, longer: Sequence[_DistinctText], unsure: _DistinctText | None, file: _TextFile, *, every: bool
+    text: _DistinctText, longer: Sequence[_DistinctText], unsure: _DistinctText | None, file: BinaryIO, *, every: bool
 ) -> tuple[_PartOrWhole, Reason | None] | None:
     others = [*longer, *([unsure] if unsure else [])]
     if not others:
         return None
     if text.unread:
         return others[0].documents[0], Reason("unreadable", f"not verified: {text.unread}")
-    own = file.of(text)
+    own = _text_in(file, text)
     for other in longer[:_TRIED]:
         by = other.stand_in
-        if by is not None and own in file.of(other):
+        if by is not None and own in _text_in(file, other):
             return by, None
     by = others[-1].documents[0]
     name = name_of(by.ref)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from indexer.clustering.annotations import (
     cluster_of,
     is_alone,
     membership,
-    recounted,
     repeated_by,
     repeating,
-    share_steps,
 )
-from indexer.clustering.assign import Assigner
-from indexer.clustering.clusters import assigned, component_groups
+from indexer.clustering.assign import Assigner, MemberCounts
+from indexer.clustering.clusters import assigned
 from indexer.clustering.held_decisions import HeldDecisions, grouped_nodes
 from indexer.clustering.relation_notes import RepeatingDocument
 from indexer.core.components import NamedComponents
@@ -31,9 +29,8 @@ from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule
-from indexer.model import ClusterRecord, Record, Ref, first_of
+from indexer.model import ClusterRecord, Record, Ref
 from indexer.model.chunking import chunks
-from indexer.model.origins import origin_of
 from indexer.model.refs import ref_order
 from indexer.schemes.base import Similarities
 from indexer.stores.base import Store
@@ -178,28 +175,31 @@ class Placer:
     def _join(self, cluster: ClusterRecord, canonical: Record, joining: Sequence[tuple[Record, float]]) -> None:
         [beside] = self.store.annotations([cluster.canonical])
         stays = beside is not None and repeated_by(cluster.canonical, beside) is None and not self.rule.of_parts
+        counts = MemberCounts.of(cluster)
         for some in chunks(joining, READ_AT_ONCE):
+            annotated = self.store.annotations([record.ref for record, _ in some])
             there = [
-                (record, round(similarity, 4), fields)
-                for (record, similarity), fields in zip(
-                    some, self.store.annotations([record.ref for record, _ in some]), strict=True
+                RepeatingDocument(
+                    cluster.id, record,
+                    repeating(record.ref, cluster.canonical, round(value, 4)) if stays else {},
+                    fields, canonical, beside or {},
                 )
+                for (record, value), fields in zip(some, annotated, strict=True)
                 if fields is not None
-            ]
-            said = [repeating(record.ref, cluster.canonical, value) if stays else {} for record, value, _ in there]
+            ]  # fmt: skip
             if stays:
-                self._assigner.tell(
-                    [
-                        RepeatingDocument(cluster.id, record, repeats, fields, canonical, beside or {})
-                        for (record, _, fields), repeats in zip(there, said, strict=True)
-                    ]
-                )
+                self._assigner.tell(there)
             noted = []
-            for (record, value, fields), repeats in zip(there, said, strict=True):
-                cluster = _grown(cluster, record, value, repeats)
-                noted.append((record.ref, membership(cluster.id, False, value, cluster.size) | repeats, fields))
+            values = [round(value, 4) for (_, value), fields in zip(some, annotated, strict=True) if fields is not None]
+            for each, value in zip(there, values, strict=True):
+                counts.count(each.record)
+                counts.least_similarity = min(counts.least_similarity, value)
+                if stays:
+                    counts.note(each.record, each.wanted)
+                said = membership(cluster.id, False, value, counts.size) | each.wanted
+                noted.append((each.record.ref, said, each.noted))
             self._assigner.note(noted)
-        self._assigner.put_clusters([cluster])
+        self._assigner.put_clusters([counts.record()])
 
     def _regroup(self, touching: _Touching) -> None:
         names = sorted(touching.clusters)
@@ -207,11 +207,10 @@ class Placer:
         refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
         records = [record for record in read_records(self.store, refs) if not record.short]
         found = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
-        nodes, comparison, grouped = grouped_nodes(self._decisions, found, radius=self._radius, threads=1)
-        components = component_groups(nodes, grouped)
-        ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
-        kept = {name for names in ids for name in names}
-        inside = {ref for groups in components for members in groups for ref in nodes.refs.take(members)}
+        grouped = grouped_nodes(self._decisions, found, radius=self._radius, threads=1)
+        components = grouped.components()
+        kept = {name for names in assigned(self._assigner, grouped, components) for name in names}
+        inside = {ref for groups in components for members in groups for ref in grouped.nodes.refs.take(members)}
         self._assigner.set_alone([ref for ref in refs if ref not in inside])
         stale = [name for name in names if name not in kept]
         there = self.store.get_clusters(stale)
@@ -237,22 +236,3 @@ def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
 def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
     for some in chunks(refs, READ_AT_ONCE):
         yield from (record for record in store.get(some) if record)
-
-
-def _grown(cluster: ClusterRecord, record: Record, similarity: float, repeats: Mapping[str, Any]) -> ClusterRecord:
-    seen = [record.arrived_at] if record.arrived_at else []
-    if repeats:
-        cluster = recounted(cluster, [(record, None, repeats.get("relation", ""))])
-    repeated = [repeats["repeats_origin"]] if "repeats_origin" in repeats else []
-    return replace(
-        cluster,
-        size=cluster.size + 1,
-        total_bytes=cluster.total_bytes + record.size,
-        least_similarity=min(cluster.least_similarity, similarity),
-        first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
-        last_seen=max(cluster.last_seen, *seen, ""),
-        formats=first_of(cluster.formats, (record.format,)),
-        origins=first_of(cluster.origins, (origin_of(record.source),)),
-        repeated_origins=first_of(cluster.repeated_origins, repeated),
-        repeated_shares=tuple(sorted({*cluster.repeated_shares} | share_steps(repeats))),
-    )

@@ -48,10 +48,8 @@ class Pruning(Removal):
     `verify` demands another measure beside the remembered rule; for shares it demands no less than the rule does. A
     clustering by a simhash alone calls documents near with only their language in common, so delete() then takes a
     verification, or `unverified`. With `permitted` only documents with a permitted relation to a kept one are named.
-    `with_documents` deletes documents of their owner's as a whole: identical ones, unless `verify` or `permitted` says
-    otherwise, without another differing field than their text and those `ignored`. Raises StoreError if the store does
-    not remember how its clusters were made, or does not show all fields of these documents; UsageError if it has none,
-    and for a rule of parts; ExtractionError at the end if the rule compares texts and none could be read.
+    Raises StoreError if the store does not remember how its clusters were made, UsageError for a rule of parts, and
+    ExtractionError at the end if the rule compares texts and none could be read.
     """
 
     def __init__(
@@ -60,13 +58,9 @@ class Pruning(Removal):
         *,
         verify: Measure | None = None,
         unverified: bool = False,
-        with_documents: bool = False,
-        ignored: Sequence[str] = (),
         permitted: Permitted | None = None,
     ) -> None:
-        super().__init__(store, with_documents=with_documents, ignored=ignored)
-        if with_documents and verify is None and permitted is None:
-            permitted = Permitted(frozenset(("identical",)))
+        super().__init__(store)
         self.remembered: ClusterSettings = require_remembered(store)
         self.rule = self.remembered.rule
         self._decisions = HeldDecisions(store)
@@ -299,8 +293,8 @@ class VersionPruning(Removal):
 
     not_marked = "an older version"
 
-    def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
-        super().__init__(store, with_documents=with_documents, ignored=ignored)
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
         remembered = require_remembered(store)
         self.rule, self._time = remembered.rule, remembered.canonical.time
         self._decisions = HeldDecisions(store)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -116,10 +117,7 @@ class Tally:
 class Removal(ABC):
     """Documents of a store with a kept stand-in.
 
-    `with_documents` deletes documents of their owner's as a whole, if no field except those `ignored` differs from the
-    stand-in's. `outdated` counts documents kept because their text, or the repeated one's, changed after the
-    fingerprint. Raises UsageError if the store has no documents of an owner, StoreError if it does not show all of
-    their fields.
+    `outdated` counts documents kept because their text, or the repeated one's, changed after the fingerprint.
     """
 
     rule: MatchRule
@@ -127,11 +125,18 @@ class Removal(ABC):
     not_marked = ""
     """A name for documents that repeat no other one."""
 
-    def __init__(self, store: Store, *, with_documents: bool = False, ignored: Sequence[str] = ()) -> None:
-        if with_documents:
-            store.differing(())
-        self.store, self.with_documents, self._ignored = store, with_documents, tuple(ignored)
-        self.outdated = 0
+    def __init__(self, store: Store) -> None:
+        self.store, self.outdated = store, 0
+        self._ignored: tuple[str, ...] | None = None
+
+    def with_documents(self, ignored: Sequence[str]) -> Self:
+        """Delete documents of their owner's as a whole, if no field except those `ignored` differs from the stand-in's.
+
+        Raises UsageError if the store has no documents of an owner, StoreError if it does not show all of their fields.
+        """
+        self.store.differing(())
+        self._ignored = tuple(ignored)
+        return self
 
     @abstractmethod
     def _found(self) -> Iterator[RedundantDocument]:
@@ -188,7 +193,7 @@ class Removal(ABC):
         for page in chunks(self.surplus(), READ_AT_ONCE):
             named = {document.record.ref: document for document in page if not document.kept}
             versions = {ref: document.version for ref, document in named.items()}
-            count += deletion.delete(list(named), versions=versions, owners=self.with_documents)
+            count += deletion.delete(list(named), versions=versions, owners=self._ignored is not None)
             touched |= {document.cluster for document in named.values() if document.cluster}
             # The members of one cluster mostly come one after the other.
             going_on = touched & {document.cluster for document in page[-1:]}
@@ -212,16 +217,14 @@ class Removal(ABC):
 
     def _confirmed(self, surplus: list[RedundantDocument]) -> list[RedundantDocument]:
         surplus = self._without_outdated(surplus)
-        if not self.with_documents:
+        if (ignored := self._ignored) is None:
             return surplus
         named = [place for place, document in enumerate(surplus) if not document.kept]
         found = self.store.differing([(surplus[place].record.ref, surplus[place].repeats) for place in named])
         for place, fields in zip(named, found, strict=True):
             document = surplus[place]
             differs = tuple(
-                field
-                for field in fields
-                if not any(field == name or field.startswith(f"{name}.") for name in self._ignored)
+                field for field in fields if not any(field == name or field.startswith(f"{name}.") for name in ignored)
             )
             if differs:
                 more = f" and {counted(len(differs) - _MOST_NAMED, 'other')}" * (len(differs) > _MOST_NAMED)

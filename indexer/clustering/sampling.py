@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from heapq import nlargest
 
 from indexer.clustering.annotations import StoredCluster
 from indexer.clustering.memory import ClusterSettings
@@ -71,7 +73,6 @@ def thresholds(rule: MatchRule) -> tuple[float, ...]:
     return tuple(sorted(steps, reverse=True))
 
 
-@dataclass(slots=True)
 class Sampler:
     """Draws a sample of `size` documents, or all if there are fewer, while clusters pass by.
 
@@ -80,15 +81,10 @@ class Sampler:
     are ranked by a keyed hash of their names, independent of the others.
     """
 
-    rule: MatchRule
-    seed: str
-    size: int
-    _steps: tuple[float, ...] = field(init=False)
-    _counts: dict[tuple[bool, float], int] = field(default_factory=dict)
-    _first: dict[tuple[bool, float], list[tuple[int, Sampled]]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._steps = thresholds(self.rule)
+    def __init__(self, rule: MatchRule, seed: str, size: int) -> None:
+        self.seed, self.size, self._steps = seed, size, thresholds(rule)
+        self._counts: Counter[tuple[bool, float]] = Counter()
+        self._first: dict[tuple[bool, float], list[tuple[int, Sampled]]] = defaultdict(list)
 
     def add(self, cluster: StoredCluster) -> None:
         rows = zip(cluster.members, cluster.repeats, cluster.shares, cluster.relations, strict=True)
@@ -98,8 +94,8 @@ class Sampler:
             # A store keeps four places.
             begin = next((each for each in self._steps if share >= round(each, 4)), self._steps[-1])
             stratum = relation in COPIES, begin
-            self._counts[stratum] = self._counts.get(stratum, 0) + 1
-            first = self._first.setdefault(stratum, [])
+            self._counts[stratum] += 1
+            first = self._first[stratum]
             # The largest rank of those that are kept stands first.
             entry = -self._rank(ref), Sampled(ref, other)
             if len(first) < self.size:
@@ -114,17 +110,11 @@ class Sampler:
     def drawn(self) -> Sample:
         strata = sorted(self._counts, reverse=True)
         shares = _allocated([self._counts[stratum] for stratum in strata], self.size)
-        return Sample(
-            self.seed,
-            self.size,
-            tuple(
-                Stratum(*stratum, self._counts[stratum], tuple(one for _, one in self._ranked(stratum)[:share]))
-                for stratum, share in zip(strata, shares, strict=True)
-            ),
+        drawn = (
+            Stratum(*stratum, self._counts[stratum], tuple(one for _, one in nlargest(share, self._first[stratum])))
+            for stratum, share in zip(strata, shares, strict=True)
         )
-
-    def _ranked(self, stratum: tuple[bool, float]) -> list[tuple[int, Sampled]]:
-        return sorted(self._first[stratum], key=lambda entry: -entry[0])
+        return Sample(self.seed, self.size, tuple(drawn))
 
 
 def _allocated(counts: list[int], size: int) -> list[int]:

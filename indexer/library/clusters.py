@@ -282,6 +282,11 @@ class Clusters(OpenStore):
 
 
 def _removal_of(asked: RemovalRequest, store: Store) -> Removal:
+    removal = _removal_by(asked, store)
+    return removal.with_documents(asked.ignore_field) if asked.with_documents else removal
+
+
+def _removal_by(asked: RemovalRequest, store: Store) -> Removal:
     from indexer.clustering.decision_acts import DecidedPruning
     from indexer.clustering.decision_file import read_decisions
     from indexer.clustering.parts import PartPruning
@@ -297,13 +302,9 @@ def _removal_of(asked: RemovalRequest, store: Store) -> Removal:
     if len(instead) > 1 or (instead and (asked.remove is not None or asked.verify or asked.unverified)):
         raise UsageError(f"{instead[0]} says what goes: nothing else is demanded, or permitted")
     if asked.decisions is not None:
-        return DecidedPruning(
-            store, read_decisions(asked.decisions), last_copies=asked.last_copies,
-            with_documents=asked.with_documents, ignored=asked.ignore_field,
-        )  # fmt: skip
+        return DecidedPruning(store, read_decisions(asked.decisions), last_copies=asked.last_copies)
     if asked.parts or asked.older_versions:
-        chosen = PartPruning if asked.parts else VersionPruning
-        return chosen(store, with_documents=asked.with_documents, ignored=asked.ignore_field)
+        return PartPruning(store) if asked.parts else VersionPruning(store)
     return _pruning(asked, store)
 
 
@@ -319,6 +320,5 @@ def _pruning(asked: RemovalRequest, store: Store) -> Removal:
     usual = ("identical",) if asked.with_documents and asked.verify is None else COPIES
     return Pruning(
         store, verify=sketch_verification(store) if asked.verify == "sketch" else None, unverified=asked.unverified,
-        with_documents=asked.with_documents, ignored=asked.ignore_field,
         permitted=None if by_sketch else Permitted.named(asked.remove, usual),
     )  # fmt: skip

@@ -86,34 +86,25 @@ def lookup_each(  # noqa: PLR0913 - they are options of the command
         scanning = [each for each in askings if isinstance(each, Asking) and each.scans]
         if scanning:
             scan(store, rule, scanning, limit, include_short=include_short)
-        answers = _answers(rule, askings, found, limit, include_short=include_short, inside=inside)
+        # What each has read is let go with it.
+        answers = (_answer(askings.popleft(), found, limit, include_short, inside) for _ in group)
         for each in _current(store, list(answers)) if current else answers:
             yield each if isinstance(each, Unanswered) or added is None else _with(added, each)
 
 
-def _answers(
-    rule: MatchRule,
-    askings: deque[Asking | Unanswered],
-    found: Iterator[Iterable[Found]],
-    limit: int | None,
-    *,
-    include_short: bool,
-    inside: bool,
-) -> Iterator[Answered | Unanswered]:
-    while askings:
-        # What it has read is let go with it.
-        each = askings.popleft()
-        if isinstance(each, Unanswered):
-            yield each
-            continue
-        if inside and each.probes:
-            one: Iterable[Found] = each.found(include_short=include_short, check=check_of(rule, each.question))
-        else:
-            one = next(found) if each.probes else ()
-        try:
-            yield Answered(each.question, each.answer(one, limit, include_short=include_short))
-        except (UsageError, ExtractionError) as error:
-            yield Unanswered(each.question.name, error)
+def _answer(
+    asking: Asking | Unanswered, found: Iterator[Iterable[Found]], limit: int | None, include_short: bool, inside: bool
+) -> Answered | Unanswered:
+    if isinstance(asking, Unanswered):
+        return asking
+    batches: Iterable[Found] = ()
+    if asking.probes:
+        check = check_of(asking.rule, asking.question) if inside else None
+        batches = asking.found(include_short=include_short, check=check) if inside else next(found)
+    try:
+        return Answered(asking.question, asking.answer(batches, limit, include_short=include_short))
+    except (UsageError, ExtractionError) as error:
+        return Unanswered(asking.question.name, error)
 
 
 def _with(added: Added, answered: Answered) -> Answered | Unanswered:

@@ -9,13 +9,13 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.matching.lookups import Answer, NearDocument
 from indexer.matching.question import Question
-from indexer.matching.relating import ReadDocument, StoredLexicon, read_question, read_record, relation_of
+from indexer.matching.relating import ReadDocument, StoredLexicon, read_asked, read_record, relation_of
 from indexer.model import Ref
 from indexer.relations.lexicon import Lexicon
 from indexer.relations.relation import Relation
 from indexer.stores.base import Store
 from indexer.text.excerpts import Excerpt, Readable, excerpts_of
-from indexer.text.passages import Alignable, CommonPassages, FeatureKind, common_passages
+from indexer.text.passages import Alignable, CommonPassages, common_passages
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Excerpts:
 
         Raises UsageError for a question without a text, and ExtractionError with its name if it can't be read again.
         """
-        asked, own = self._readable(question) if answer.matches else (None, None)
-        if asked is None or own is None or self._texts is None or not len(asked.aligned.items):
+        own = self._read(question) if answer.matches else None
+        if own is None or self._texts is None or not len((asked := self._readable(own)).aligned.items):
             return answer
         unread = dict(answer.unread)
         found: dict[Ref, NearDocument] = {}
@@ -56,8 +56,7 @@ class Excerpts:
             if isinstance(document, ExtractionError):
                 unread[record.ref] = document.detail or document.reason
                 continue
-            text = Readable(Alignable(document.text, self._features), document.pages)
-            shared = _shared((asked, text), (own, read_record(record, document)), self._lexicon)
+            shared = self._shared(asked, own, read_record(record, document))
             found[record.ref] = replace(
                 match, shares=shared.common.shares, longest=shared.common.longest,
                 passages=len(shared.common.passages), excerpts=shared.excerpts,
@@ -67,31 +66,21 @@ class Excerpts:
 
     def between(self, one: Question, other: Question) -> SharedPassages | None:
         try:
-            (left, own), (right, others) = self._readable(one), self._readable(other)
-            return _shared((left, right), (own, others), self._lexicon)
+            left, right = self._read(one), self._read(other)
+            return self._shared(self._readable(left), left, right)
         except (UsageError, ExtractionError):
             return None
 
-    @property
-    def _features(self) -> FeatureKind:
-        return "letters" if self._of_letters else "words"
+    def _read(self, question: Question) -> ReadDocument:
+        document = read_asked(question, self._texts)
+        if isinstance(error := document.text, ExtractionError):
+            raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}")
+        return document
 
-    def _readable(self, question: Question) -> tuple[Readable, ReadDocument]:
-        """The text of a question, twice: to be aligned, and with what stands beside it."""
-        if question.text is not None:
-            return Readable(Alignable(question.readable, self._features), question.pages), read_question(question)
-        if question.record is None or self._texts is None:
-            raise UsageError(f"{question.name} has no text to look for passages in; give a text or file")
-        [(_, document)] = self._texts.documents([question.record])
-        if isinstance(document, ExtractionError):
-            raise ExtractionError(document.reason, f"{question.name}: {document.detail or document.reason}")
-        return Readable(Alignable(document.text, self._features), document.pages), read_record(
-            question.record, document
-        )
+    def _readable(self, document: ReadDocument) -> Readable:
+        return Readable(Alignable(str(document.text), "letters" if self._of_letters else "words"), document.pages)
 
-
-def _shared(
-    texts: tuple[Readable, Readable], documents: tuple[ReadDocument, ReadDocument], lexicon: Lexicon | None
-) -> SharedPassages:
-    common = common_passages(*(text.aligned for text in texts))
-    return SharedPassages(common, excerpts_of(common.passages, *texts), documents, lexicon)
+    def _shared(self, left: Readable, own: ReadDocument, other: ReadDocument) -> SharedPassages:
+        right = self._readable(other)
+        common = common_passages(left.aligned, right.aligned)
+        return SharedPassages(common, excerpts_of(common.passages, left, right), (own, other), self._lexicon)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from indexer.matching.measures.tables import Comparer
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Record
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
-from indexer.schemes.base import Positions, Sketches
+from indexer.schemes.base import Positions, Similarities, Sketches
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
 
@@ -140,6 +141,16 @@ def found_of(records: Sequence[Record], rule: MatchRule, *, keys: bool = True) -
     families = keyed(rule) if keys else []
     rows = {name: Ragged.of_integers([sketch.keys if sketch else () for sketch in sketches[name]]) for name in families}
     return Found([record.ref for record in records], payloads, rows)
+
+
+def similar_documents(nodes: Nodes, comparison: Comparer, left: Positions, right: Positions) -> Similarities:
+    """The similarities of pairs of documents, 1 for equal sketches."""
+    one, other = nodes.node_of[left], nodes.node_of[right]
+    similar = np.ones(right.size)
+    differing = np.flatnonzero(one != other)
+    if differing.size:
+        similar[differing] = comparison.similarities(one[differing], other[differing])
+    return similar
 
 
 def _distinct(sketches: dict[str, Sketches], digests: Hashes) -> tuple[Positions, Positions]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from indexer.errors import ExtractionError, StoreError
+from indexer.errors import ExtractionError, StoreError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sketching import NOTHING
 from indexer.matching.lookups import Answer, NearDocument
@@ -324,20 +324,13 @@ class QuestionRelations:
         wanted = {each.record.ref: each for each in answer.matches if each.near and not each.identical}
         if not wanted or (question.text is None and question.record is None):
             return answer
-        own = self._own(question)
+        own = read_asked(question, self._texts)
         if isinstance(why := own.wording, str):
             found = {ref: replace(match, relation=f"{question.name}: {why}") for ref, match in wanted.items()}
         else:
             read = self._texts.documents([each.record for each in wanted.values()])
             found = {record.ref: self._related(wanted[record.ref], own, document) for record, document in read}
         return replace(answer, matches=[found.get(match.record.ref, match) for match in answer.matches])
-
-    def _own(self, question: Question) -> ReadDocument:
-        if question.text is not None:
-            return read_question(question)
-        assert question.record is not None  # noqa: S101 - it has one or the other
-        [(record, document)] = self._texts.documents([question.record])
-        return read_record(record, document)
 
     def _related(self, match: NearDocument, own: ReadDocument, document: Document | ExtractionError) -> NearDocument:
         """The same match with the relation of the question to it."""
@@ -348,12 +341,16 @@ class QuestionRelations:
 
 @dataclass(frozen=True)
 class ReadDocument:
-    """The text of a document or why there is none, what stands beside it, its `read_digest` and format, if known."""
+    """The text of a document or why there is none, what stands beside it, its `read_digest` and format, if known.
+
+    `pages` are the first characters of a PDF's pages.
+    """
 
     text: str | ExtractionError
     aside: Aside | None = None
     digest: str = ""
     format: str = ""
+    pages: tuple[int, ...] = ()
 
     @cached_property
     def wording(self) -> Wording | str:
@@ -362,15 +359,29 @@ class ReadDocument:
 
 
 def read_record(record: Record, document: Document | ExtractionError) -> ReadDocument:
-    text, left_out = (document.text, document.left_out) if isinstance(document, Document) else (document, ())
-    aside = Aside(record.title, record.source, record.metadata, left_out)
-    return ReadDocument(text, aside, record.read_digest, record.format)
+    beside, about = Aside(record.title, record.source, record.metadata), (record.read_digest, record.format)
+    if isinstance(document, ExtractionError):
+        return ReadDocument(document, beside, *about)
+    return ReadDocument(document.text, beside._replace(left_out=document.left_out), *about, document.pages)
 
 
 def read_question(question: Question) -> ReadDocument:
     aside = Aside(question.title, question.source, question.metadata, question.left_out or ())
     beside = None if question.left_out is None else aside
-    return ReadDocument(question.readable, beside, question.read, question.format)
+    return ReadDocument(question.readable, beside, question.read, question.format, question.pages)
+
+
+def read_asked(question: Question, texts: StoredTexts | None) -> ReadDocument:
+    """The text of a question, or of the stored document it is about, read again.
+
+    Raises UsageError for a question with neither.
+    """
+    if question.text is not None:
+        return read_question(question)
+    if question.record is None or texts is None:
+        raise UsageError(f"{question.name} has no text to look for passages in; give a text or file")
+    [(record, document)] = texts.documents([question.record])
+    return read_record(record, document)
 
 
 def in_other_format(one: str, other: str) -> bool:

@@ -23,9 +23,10 @@ from selectolax.lexbor import LexborHTMLParser
 from indexer.core.components import Components
 from indexer.core.text import token_hashes
 from indexer.extract.markup.html import extract_html
-from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import SHINGLE, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule
 from indexer.model import DEFAULT_MIN_TOKENS
+from indexer.model.ragged import Ragged
 from tests.judging import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 
 NEAR = 0.6
@@ -99,12 +100,12 @@ class Collection:
     pages: Sequence[Page]
 
     @cached_property
-    def sets(self) -> ShingleSets:
+    def sets(self) -> Ragged:
         """The shingles of the texts."""
         return shingle_sets(page.text for page in self.pages)
 
     @cached_property
-    def own(self) -> ShingleSets:
+    def own(self) -> Ragged:
         """The shingles of what the pages say themselves."""
         return shingle_sets(page.own for page in self.pages)
 
@@ -140,13 +141,13 @@ class Collection:
         counted = self.firsts[owners] if clusters else np.ones(owners.size, dtype=bool)
         return np.asarray(np.bincount(inverse[counted], minlength=inverse.max() + 1)[inverse], dtype=np.int64)
 
-    def rare(self, most: int, *, clusters: bool) -> ShingleSets:
+    def rare(self, most: int, *, clusters: bool) -> Ragged:
         """The sets without the shingles of more than `most` documents, or clusters."""
         kept = self.frequencies(clusters=clusters) <= most
         sizes = np.bincount(self._shingles[1][kept], minlength=len(self.pages))
-        return ShingleSets(self.sets.values[kept], np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+        return Ragged(self.sets.values[kept], np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
 
-    def unrepeated(self, most: int, *, clusters: bool) -> ShingleSets:
+    def unrepeated(self, most: int, *, clusters: bool) -> Ragged:
         """The sets of the texts without the blocks of more than `most` documents, or clusters."""
         counted = self.firsts.tolist() if clusters else [True] * len(self.pages)
         pages = zip(self.pages, counted, strict=True)
@@ -154,7 +155,7 @@ class Collection:
         return shingle_sets(" ".join(b for b in page.blocks if frequency[b] <= most) for page in self.pages)
 
 
-def near(sets: ShingleSets) -> Pairs:
+def near(sets: Ragged) -> Pairs:
     """The pairs of sets that are near; of documents that are too short, none."""
     found = jaccard_pairs(sets, NEAR)
     enough = np.minimum(sets.sizes[found.left], sets.sizes[found.right]) > DEFAULT_MIN_TOKENS - SHINGLE

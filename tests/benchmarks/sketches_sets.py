@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.core.sketches import band_keys, fast_minhash, fingerprint, simhash_keys
-from indexer.matching.measures.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import jaccard, jaccard_pairs, shingle_sets
+from indexer.model.ragged import Ragged
 from indexer.schemes.minwise import banding_recall
 from tests.benchmarks.schemes import texts_of
 from tests.made_forms import invoices, logs, tables
@@ -31,7 +32,7 @@ def run(shared_data: Path) -> dict[str, Any]:
     return {"bands": {name: _bands(name, some) for name, some in texts.items()}, "numbers": _numbers(texts)}
 
 
-def _signatures(sets: ShingleSets) -> npt.NDArray[np.uint32]:
+def _signatures(sets: Ragged) -> npt.NDArray[np.uint32]:
     rows = []
     for number in range(len(sets)):
         found = fast_minhash(sets.values[sets.offsets[number] : sets.offsets[number + 1]], 1024)

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from indexer.core.text import tokenise
 from indexer.errors import UsageError
-from indexer.matching.measures.exact import ShingleSets, containment, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import containment, jaccard, jaccard_pairs, shingle_sets
+from indexer.model.ragged import Ragged
 
 
-def made(sets: list[set[int]]) -> ShingleSets:
+def made(sets: list[set[int]]) -> Ragged:
     offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
     values = np.array([value for each in sets for value in sorted(each)], dtype=np.uint64)
-    return ShingleSets(values, offsets)
+    return Ragged(values, offsets)
 
 
 def plain(one: set[int], other: set[int]) -> float:
@@ -67,7 +68,7 @@ def test_shingles_of_texts_are_those_of_their_tokens() -> None:
     assert sets.sizes.tolist() == [len(each) for each in shingles]
     expected = len(shingles[0] & shingles[1]) / len(shingles[0] | shingles[1])
     assert jaccard(sets, [0, 0], [1, 2]).tolist() == [expected, 0.0]
-    assert sets.take([2, 0]).sizes.tolist() == [len(shingles[2]), len(shingles[0])]
+    assert sets.take(np.array([2, 0])).sizes.tolist() == [len(shingles[2]), len(shingles[0])]
 
 
 @pytest.mark.parametrize("floor", [0.0, -0.1, 1.1])

@@ -30,7 +30,7 @@ from indexer.batch.clusters.grouping import (
     spread,
     with_example,
 )
-from indexer.clustering.grouping import Bucket, connect
+from indexer.clustering.grouping import Bucket, Joining
 from indexer.core.components import Components
 from indexer.core.pairs import iter_pairs
 from indexer.matching.measures.tables import Comparer
@@ -150,8 +150,8 @@ def verified(
     labels = numbers_of(table["label"])
     owners, firsts = np.unique(numbers_of(table["owner"]), return_index=True)
     nodes = nodes_in(table.select(verified_by(rule)).take(column_of(firsts)).combine_chunks(), rule)
-    comparison, components = Comparer(rule, nodes.payloads), Components(len(nodes))
-    spent, buckets = np.zeros(len(nodes), dtype=np.int64), list[Bucket]()
+    comparison, buckets = Comparer(rule, nodes.payloads), list[Bucket]()
+    joining = Joining(nodes, comparison, threads)
     for number in np.unique(labels >> SPREAD_BITS).tolist():
         inside = np.zeros(1 << SPREAD_BITS, dtype=np.bool_)
         inside[labels[labels >> SPREAD_BITS == number] & (inside.size - 1)] = True
@@ -159,9 +159,9 @@ def verified(
         def among(keys: Positions, inside: npt.NDArray[np.bool_] = inside) -> npt.NDArray[np.bool_]:
             return np.asarray(inside[spread(keys)], dtype=np.bool_)
 
-        buckets += connect(components, nodes, comparison, rule.finders[number], threads, spent, among)
+        buckets += joining.join(rule.finders[number], among)
     heads = np.unique(nodes.node_of, return_index=True)[1]
-    first = heads[components.labels()][nodes.node_of]
+    first = heads[joining.components.labels()][nodes.node_of]
     other = np.flatnonzero(first != np.arange(owners.size))
     figures.add(ClusteringFigures(comparisons=comparison.compared, buckets=with_example(nodes, buckets)))
     return owners[first[other]], owners[other]

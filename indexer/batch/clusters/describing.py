@@ -24,7 +24,7 @@ from indexer.batch.arrow import (
     present_in,
     scalar,
 )
-from indexer.clustering.assign import Gathered, GroupMember
+from indexer.clustering.assign import EarlierNames
 from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
 from indexer.clustering.versions import PlacedVersion, Succession, by_version
 from indexer.core.sketches import cluster_ids, sorted_distinct
@@ -151,13 +151,11 @@ def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
         return found
     ends = np.append(starts[1:], len(rows)).tolist()
     for number in np.unique(np.searchsorted(starts, np.flatnonzero(present_in(older)), side="right") - 1).tolist():
-        gathered, part = Gathered(), slice(int(starts[number]), ends[number])
+        earlier, part = EarlierNames(), slice(int(starts[number]), ends[number])
         names, before = rows["id"][part].to_pylist(), older[part].to_pylist()
         for name, known in zip(names, before, strict=True):
-            annotation = {"cluster": {"id": known}} if known else {}
-            gathered.add(GroupMember(number, 0, 0, Record(Ref(name)), annotation), ())
-        gathered.choose_id()
-        found[number] = gathered.id
+            earlier.add(Ref(name), known or None)
+        found[number] = earlier.chosen(Ref(names[0]), len(names))
     return found
 
 

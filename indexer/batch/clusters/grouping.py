@@ -43,12 +43,11 @@ from indexer.batch.clusters.describing import (
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, column_name
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose
-from indexer.clustering.clusters import similar_documents
 from indexer.clustering.grouping import Bucket, Component, Groups, group
 from indexer.core.sketches import cluster_ids
 from indexer.ingest.sketching import NOTHING
 from indexer.matching.measures.tables import Comparer
-from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
+from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches, similar_documents
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC
 from indexer.model.counts import ClusterCounts

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from indexer.errors import UsageError
 from indexer.matching.evaluation.figures import Band, EvaluationFigures, MeasuredFinder, Point, RuleFigures
 from indexer.matching.lookups import plans
-from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import SHINGLE, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures.tables import Comparer
 from indexer.matching.relating import ReadDocument, relation_of
 from indexer.matching.rule import READINGS, Finder, MatchRule, TextVerification, parse_rule
@@ -151,7 +151,7 @@ class Judge:
 
     def __init__(
         self,
-        sets: ShingleSets,
+        sets: Ragged,
         truth: Truth | None = None,
         *,
         alike: float = ALIKE,

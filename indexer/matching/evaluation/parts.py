@@ -13,9 +13,10 @@ import numpy.typing as npt
 from indexer.core.text import shingle_hashes
 from indexer.matching.evaluation.figures import PartFigures
 from indexer.matching.evaluation.judging import candidates
-from indexer.matching.measures.exact import SHINGLE, ShingleSets, shingle_sets
+from indexer.matching.measures.exact import SHINGLE, shingle_sets
 from indexer.matching.rule import MatchRule
 from indexer.model import Sketch
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Scheme
 
 LENGTHS = (100, 300, 1000)
@@ -85,9 +86,7 @@ def _sketches(scheme: Scheme, texts: Sequence[str]) -> list[Sketch | None]:
 
 
 class _FoundDocuments:
-    def __init__(
-        self, rule: MatchRule, sketches: dict[str, list[Sketch | None]], documents: int, sets: ShingleSets
-    ) -> None:
+    def __init__(self, rule: MatchRule, sketches: dict[str, list[Sketch | None]], documents: int, sets: Ragged) -> None:
         self._rule, self._sets = rule, sets
         found = candidates(rule, sketches)
         asked = (found.left < documents) & (found.right >= documents)
@@ -112,5 +111,4 @@ class _FoundDocuments:
     def _held(self, document: int, question: PassageQuestion) -> float:
         if not question.shingles.size:
             return float(document == question.document)
-        values = self._sets.values[self._sets.offsets[document] : self._sets.offsets[document + 1]]
-        return float(np.isin(question.shingles, values, assume_unique=True).mean())
+        return float(np.isin(question.shingles, self._sets.row(document), assume_unique=True).mean())

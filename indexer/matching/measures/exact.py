@@ -18,24 +18,6 @@ SHINGLE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ShingleSets:
-    """Sets of shingle hashes, each sorted: set i is `values[offsets[i]:offsets[i + 1]]` (uint64, int64)."""
-
-    values: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        return np.diff(self.offsets)
-
-    def take(self, positions: Sequence[int] | npt.NDArray[np.int64]) -> ShingleSets:
-        return _joined([self.values[self.offsets[i] : self.offsets[i + 1]] for i in positions])
-
-
-@dataclass(frozen=True, slots=True)
 class ExactPairs:
     """Pairs of documents, left < right, each once, with their Jaccard coefficient; equal shapes (n,)."""
 
@@ -44,28 +26,31 @@ class ExactPairs:
     jaccard: npt.NDArray[np.float64]
 
 
-def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: bool = True) -> ShingleSets:
-    return _joined([sorted_distinct(shingle_hashes(text, size, numbers=numbers)) for text in texts])
+def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: bool = True) -> Ragged:
+    """The shingle hashes (uint64) of each text, sorted."""
+    sets = [sorted_distinct(shingle_hashes(text, size, numbers=numbers)) for text in texts]
+    offsets = np.cumsum([0, *(one.size for one in sets)], dtype=np.int64)
+    return Ragged(np.concatenate([*sets, np.empty(0, dtype=np.uint64)]), offsets)
 
 
-def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def jaccard(sets: Ragged, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The Jaccard coefficient |A & B| / |A | B| of each pair of positions; 0 if both sets are empty."""
     common, one, other = _common(sets, left, right)
     return np.asarray(common / np.maximum(one + other - common, 1), dtype=np.float64)
 
 
-def containment(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def containment(sets: Ragged, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """The share of the smaller set in the other, |A & B| / min(|A|, |B|) (Broder 1997), for each pair of positions."""
     common, one, other = _common(sets, left, right)
     return np.asarray(common / np.maximum(np.minimum(one, other), 1), dtype=np.float64)
 
 
-def _common(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], ...]:
+def _common(sets: Ragged, left: npt.ArrayLike, right: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], ...]:
     one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
     return intersection_sizes(sets.values, sets.offsets, one, other), sets.sizes[one], sets.sizes[other]
 
 
-def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
+def jaccard_pairs(sets: Ragged, floor: float) -> ExactPairs:
     """Every pair of documents with a Jaccard coefficient of at least `floor` (above 0, to 1); empty sets are in none.
 
     They are looked up by the rarest shingles of the smaller set (`indexer.schemes.set_joins.containing`). Memory: some
@@ -74,7 +59,7 @@ def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
     if not 0 < floor <= 1:
         raise UsageError(f"floor {floor}: pairs can be listed from a Jaccard coefficient above 0, up to 1")
     members = _equal_sets(sets)
-    keys = sets.take([group[0] for group in members])
+    keys = sets.take(np.array([group[0] for group in members], dtype=np.int64))
     found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))]
     for left, right in similar(Ragged(keys.values.view(np.int64), keys.offsets), floor):
         coefficients = jaccard(keys, left, right)
@@ -83,17 +68,10 @@ def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
     return _spread(members, *(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def _joined(sets: Sequence[npt.NDArray[np.uint64]]) -> ShingleSets:
-    offsets = np.zeros(len(sets) + 1, dtype=np.int64)
-    np.cumsum([one.size for one in sets], out=offsets[1:])
-    return ShingleSets(np.concatenate([*sets, np.empty(0, dtype=np.uint64)]), offsets)
-
-
-def _equal_sets(sets: ShingleSets) -> list[list[int]]:
+def _equal_sets(sets: Ragged) -> list[list[int]]:
     groups: dict[bytes, list[int]] = {}
     for position in range(len(sets)):
-        content = sets.values[sets.offsets[position] : sets.offsets[position + 1]].tobytes()
-        if content:
+        if content := sets.bytes_of(position):
             groups.setdefault(content, []).append(position)
     return list(groups.values())
 

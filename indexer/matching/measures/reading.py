@@ -16,6 +16,7 @@ from indexer.matching.measures import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, TextVerification
 from indexer.model import SIMHASH_DOC, Ref, name_of
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
@@ -160,13 +161,12 @@ class Reader(ABC):
 
 
 class ShingleReader(Reader):
-    def _made(self, text: str | bytes) -> exact.ShingleSets | None:
+    def _made(self, text: str | bytes) -> Ragged | None:
         sets = exact.shingle_sets([text])
         return sets if sets.values.size else None
 
-    def _compared(self, one: exact.ShingleSets, others: Sequence[exact.ShingleSets]) -> Similarities:
-        sizes = np.cumsum([0, one.values.size, *(other.values.size for other in others)])
-        sets = exact.ShingleSets(np.concatenate([one.values, *(other.values for other in others)]), sizes)
+    def _compared(self, one: Ragged, others: Sequence[Ragged]) -> Similarities:
+        sets = Ragged.joined([one, *others])
         coefficient = exact.jaccard if self.reading.kind == "text" else exact.containment
         return coefficient(sets, np.zeros(len(others), dtype=np.int64), np.arange(1, len(others) + 1))
 

@@ -11,6 +11,7 @@ import pytest
 
 import indexer
 from indexer.clustering.prune import Pruning
+from indexer.clustering.verdicts import Permitted
 from indexer.engine.index import mapping
 from indexer.errors import StoreError, UsageError
 from indexer.library.opening import open_store
@@ -148,7 +149,7 @@ def test_what_changes_after_the_comparison_stays(
 ) -> None:
     url = clustered(server, index_name)
     with open_store(url) as store:
-        pruning = Pruning(store, with_documents=True, ignored=["price", "lang", "place"])
+        pruning = Pruning(store, permitted=Permitted.named("identical")).with_documents(["price", "lang", "place"])
         named = {document.record.ref.id for document in pruning.surplus() if not document.kept}
         assert named == {"copy", "dear", "lacks"}
         delete = store.delete
