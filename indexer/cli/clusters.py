@@ -21,10 +21,9 @@ from indexer.cli.terminal.answers import relations_shown, tell_lacking, tell_unc
 from indexer.cli.terminal.output import answer, answer_json, fields, say, size, table, written_rows
 from indexer.errors import UsageError
 from indexer.library.batch_options import WordsAsked
-from indexer.library.options import ClusterOptions, ReportFormat
+from indexer.library.options import ClusterOptions, ReportFormat, ReportLimits
 from indexer.library.rows import RowFormat
 from indexer.model.declared import Option
-from indexer.report.limits import ReportLimits
 from indexer.text.counts import counted, share_shown
 from indexer.text.remarks import in_json
 from indexer.text.visible import beginning

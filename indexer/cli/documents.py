@@ -15,8 +15,7 @@ from indexer.cli.options.shared import JsonAsked, RefreshAsked, StoreAsked, open
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import about, answer, answer_json, confirm, fields, say, shown_store, size, with_store
 from indexer.errors import NeardupError, NotFoundError, UsageError
-from indexer.library.options import RELATED, list_of_paths
-from indexer.matching.request import RuleRequest
+from indexer.library.options import RELATED, RuleRequest, list_of_paths
 from indexer.model.declared import Option, as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second

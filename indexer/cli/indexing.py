@@ -22,8 +22,7 @@ from indexer.cli.terminal.output import (
     with_store,
 )
 from indexer.errors import ExtractionError, UsageError
-from indexer.ingest.sources import LEFT_OUT
-from indexer.library.options import Arriving, Extraction, Fingerprinting, Walk, lossy
+from indexer.library.options import LEFT_OUT, Arriving, Extraction, Fingerprinting, Walk, lossy
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 

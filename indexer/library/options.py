@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Limits, Options
+from indexer.extract.brought import require_format
 from indexer.extract.fields import AUTO, field_format
+from indexer.extract.formats import Format
 from indexer.ingest.readers import ColumnNames
 from indexer.ingest.remembered import KnownColumns
-from indexer.ingest.sources import STDIN, IdFrom, Selection
+from indexer.ingest.sources import LEFT_OUT, STDIN, IdFrom, Selection
 from indexer.matching.request import DistanceAsked, MatchAsked, RuleRequest
-from indexer.model import own_files
+from indexer.model import DEFAULT_MIN_TOKENS, own_files
 from indexer.model.declared import Option
 from indexer.model.kinds import KINDS, KindName, kind_named
 from indexer.model.paths import printable_path
+from indexer.model.times import Refresh
 from indexer.relations.relation import COPIES, REMOVABLE
+from indexer.report.limits import ReportLimits
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
@@ -27,6 +31,13 @@ if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
     from indexer.stores.base import Store
     from indexer.stores.texts import TextFields
+
+__all__ = [
+    "AUTO", "COPIES", "DEFAULT_MIN_TOKENS", "LEFT_OUT", "REMOVABLE", "Arriving", "ClusterOptions", "Content",
+    "Extraction", "Extractor", "Fingerprinting", "Format", "IdFrom", "Limits", "MatchAsked", "NamedColumns",
+    "NamedFields", "Options", "Refresh", "RemovalRequest", "ReportFormat", "ReportLimits", "RuleRequest", "Walk",
+    "WorkerLimits", "list_of_paths", "require_format",
+]  # fmt: skip
 
 ReportFormat = Literal["html", "json", "csv", "md"]
 

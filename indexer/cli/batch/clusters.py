@@ -13,10 +13,8 @@ from indexer.cli.options.shared import JsonAsked, RunOutput, StrictAsked, show_r
 from indexer.cli.terminal.answers import relations_shown
 from indexer.cli.terminal.output import answer_json, fields, html_line, say, size, table
 from indexer.errors import ExtractionError
-from indexer.ingest.sources import LEFT_OUT
 from indexer.library.batch_options import BatchComparison, BatchRun, BatchSpread, TimeFieldAsked
-from indexer.library.options import ClusterOptions, Extraction, Fingerprinting, Walk
-from indexer.matching.request import MatchAsked
+from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, MatchAsked, Walk
 from indexer.model.declared import Option, as_json
 from indexer.text.counts import counted
 

@@ -11,7 +11,6 @@ from indexer.cli.options.commands import A_PATH, Taking, command, refuse_typed, 
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, StoreAsked, StrictAsked
 from indexer.cli.terminal.output import answer_json, fields, say, size
 from indexer.errors import ExtractionError
-from indexer.ingest.sources import LEFT_OUT
 from indexer.library.batch_options import (
     BatchJudging,
     BatchLoading,
@@ -22,8 +21,7 @@ from indexer.library.batch_options import (
     LatestAsked,
     TimeFieldAsked,
 )
-from indexer.library.options import ClusterOptions, Extraction, Fingerprinting, Walk
-from indexer.matching.request import MatchAsked
+from indexer.library.options import LEFT_OUT, ClusterOptions, Extraction, Fingerprinting, MatchAsked, Walk
 from indexer.model.declared import Option
 from indexer.text.counts import counted
 

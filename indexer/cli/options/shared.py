@@ -15,12 +15,8 @@ from indexer.cli.config import DEFAULT_STORE
 from indexer.cli.options.commands import A_PATH, KINDS, Related, of_dataclass, refuse_typed, typed
 from indexer.cli.terminal.output import name_store, say, shown_store, told_each_minute
 from indexer.errors import NotFoundError, UsageError
-from indexer.extract.brought import require_format
-from indexer.extract.fields import AUTO
-from indexer.extract.formats import Format
 from indexer.library.asking import is_id
-from indexer.library.options import Extraction, NamedColumns
-from indexer.matching.request import RuleRequest
+from indexer.library.options import AUTO, Extraction, Format, NamedColumns, RuleRequest, require_format
 from indexer.model.declared import Option
 from indexer.model.paths import printable_path, store_file
 from indexer.model.times import Refresh
