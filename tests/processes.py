@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 
 def _stat(process: str) -> list[str]:
@@ -29,3 +35,32 @@ def wait_for_end(*processes: int) -> None:
     while any(_stat(str(process))[:1] not in ([], ["Z"], ["X"]) for process in processes):
         assert time.monotonic() < deadline, "a process is still there"
         time.sleep(0.01)
+
+
+def on_terminal(
+    command: Sequence[str], *streams: str, code: int = 0, **given: Any
+) -> tuple[subprocess.CompletedProcess[bytes], str]:
+    """Run a command with a terminal as its `streams`, and pipes as the others; also what the terminal showed.
+
+    It is read all the time: a terminal that nobody reads stops the command when it holds 4 KB.
+    """
+    ours, theirs = pty.openpty()
+    shown = bytearray()
+
+    def read() -> None:
+        # How Linux says that nobody holds the other end any more.
+        with suppress(OSError):
+            while part := os.read(ours, 1 << 16):
+                shown.extend(part)
+
+    reader = Thread(target=read)
+    reader.start()
+    places = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | dict.fromkeys(streams, theirs)
+    try:
+        done = subprocess.run(command, **places, timeout=120, **given)
+    finally:
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+    assert done.returncode == code, (done.stderr, shown)
+    return done, shown.decode()

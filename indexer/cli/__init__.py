@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 from click.shell_completion import shell_complete
@@ -82,11 +81,6 @@ Exit codes:
 """
 
 
-class MainOptions(NamedTuple):
-    debug: bool
-    config: Path | None
-
-
 @click.group(
     cls=Grouped,
     groups={
@@ -106,7 +100,7 @@ class MainOptions(NamedTuple):
     show_envvar=True,
     help="The settings file.  [default: ./neardup.toml, if it exists]",
 )
-@click.option("--debug", is_flag=True, show_envvar=True, help="Show the traceback of any error.")
+@click.option("--debug", is_flag=True, show_envvar=True, expose_value=False, help="Show the traceback of any error.")
 @click.option(
     "--log-format",
     type=click.Choice(LOG_FORMATS),
@@ -118,7 +112,7 @@ class MainOptions(NamedTuple):
 )
 @click.version_option(VERSION, "--version", prog_name="neardup", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
+def cli(ctx: click.Context, config: Path | None) -> None:
     """Find near-duplicate documents: index them, then ask what is similar.
 
     Reads HTML, PDF, XML, EPUB, DOCX, ODT, ODP, ODS, subtitles, manual pages and text. An extra adds RTF, DOC, PPT,
@@ -128,7 +122,7 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
-    ctx.obj = MainOptions(debug, path)
+    ctx.obj = path
     # To know the settings of all commands takes all of these.
     ctx.default_map = command_defaults(settings, _known(cli), path) if settings else {}
 
@@ -241,8 +235,7 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
     if ctx:
         name = error.param.name if isinstance(error, click.BadParameter) and error.param else None
         if name and ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP:
-            given: MainOptions = ctx.find_root().obj
-            message = f"{given.config}: {message}"
+            message = f"{ctx.find_root().obj}: {message}"
         if in_json():
             more["usage"] = without_credentials(ctx.get_usage(), _parts(words))
         else:

@@ -306,9 +306,10 @@ def passages(  # noqa: PLR0913 - they are options of the command
             level="warning",
         )
     if json:
-        answer_json(_limited(found, limit))
+        answer_json(replace(found, **{member: getattr(found, member)[:limit] for member, *_ in _ROWS.values()}))
         return
-    rows = _rows(found, by)
+    member, *names = _ROWS[by]
+    rows: Rows[Any] = getattr(found, member)
     shown = rows[: limit or (_SHOWN if format == "text" else None)]
     if format == "text":
         _show_passages(found, shown, by)
@@ -317,35 +318,16 @@ def passages(  # noqa: PLR0913 - they are options of the command
     if write:
         say(f"{counted(found.written, 'row')} written for the dashboards")
     left = f"; --limit {len(rows)} lists all" if len(shown) < len(rows) else ""
-    say(counted(len(rows), *_NAMES[by]) + left)
+    say(counted(len(rows), *names) + left)
 
 
-_NAMES: dict[By, tuple[str, ...]] = {
-    "passage": ("passage",),
-    "origin": ("pair of origins", "pairs of origins"),
-    "document": ("document with passages", "documents with passages"),
-    "cluster": ("cluster that rests on passages", "clusters that rest on passages"),
+# The rows in the answer, and the name of one and of several.
+_ROWS: dict[By, tuple[str, ...]] = {
+    "passage": ("passages", "passage"),
+    "origin": ("copied", "pair of origins", "pairs of origins"),
+    "document": ("partly_copied", "document with passages", "documents with passages"),
+    "cluster": ("resting", "cluster that rests on passages", "clusters that rest on passages"),
 }
-
-
-def _rows(found: Repetition, by: By) -> Rows[Any]:
-    rows: dict[By, Rows[Any]] = {
-        "passage": found.passages,
-        "origin": found.copied,
-        "document": found.partly_copied,
-        "cluster": found.resting,
-    }
-    return rows[by]
-
-
-def _limited(found: Repetition, limit: int | None) -> Repetition:
-    return replace(
-        found,
-        passages=found.passages[:limit],
-        copied=found.copied[:limit],
-        partly_copied=found.partly_copied[:limit],
-        resting=found.resting[:limit],
-    )
 
 
 def _show_passages(found: Repetition, shown: Rows[Any], by: By) -> None:

@@ -14,12 +14,10 @@ from indexer.cli.options.shared import (
     JsonAsked,
     Matching,
     StoreAsked,
-    any_stored,
     from_stdin,
     opened_collection,
-    require_some_file,
-    require_some_stored,
     show_rule,
+    stored_or_files,
 )
 from indexer.cli.terminal.answers import order_shown, relation_shown, show_excerpts, shown_place
 from indexer.cli.terminal.output import about, answer, answer_json, fields, printable, say
@@ -56,15 +54,10 @@ def compare(
     from indexer.library import comparing
     from indexer.library.stores import rule_of
 
-    require_some_stored((a, b))
-    require_some_file((a, b))
-    if any_stored((a, b), store):
-        with opened_collection(store, read_only=True) as collection:
-            rule = collection.rule(matching)
-            made = collection.compare(a, b, match=rule, extraction=extraction)
-    else:
-        rule = rule_of(matching)
-        made = comparing.compare(a, b, match=rule, extraction=extraction)
+    with stored_or_files((a, b), store) as collection:
+        rule = rule_of(matching) if collection is None else collection.rule(matching)
+        asked = comparing if collection is None else collection
+        made = asked.compare(a, b, match=rule, extraction=extraction)
     if matching.explain:
         show_rule(rule)
     if json:
@@ -191,13 +184,9 @@ def diff(
 
     if a == b == "-":
         raise click.UsageError("only one of A and B can be standard input")
-    require_some_stored((a, b))
-    require_some_file((a, b))
-    if any_stored((a, b), store):
-        with opened_collection(store, read_only=True) as collection:
-            made = collection.diff(a, b, context=context, max_words=max_words, extraction=extraction)
-    else:
-        made = comparing.diff(a, b, context=context, max_words=max_words, extraction=extraction)
+    with stored_or_files((a, b), store) as collection:
+        asked = comparing if collection is None else collection
+        made = asked.diff(a, b, context=context, max_words=max_words, extraction=extraction)
     if json:
         answer_json(made)
     else:

@@ -12,7 +12,7 @@ import click
 from indexer.cli.options.commands import A_PATH, Taking, command, refuse_typed, typed
 from indexer.cli.options.shared import JsonAsked, RefreshAsked, RunOutput, index_store
 from indexer.cli.terminal.interrupts import stoppable
-from indexer.cli.terminal.output import answer, answer_json, confirm, html_line, say, shown_store
+from indexer.cli.terminal.output import answer, answer_json, confirm, counts, html_line, say, shown_store
 from indexer.library.engine_options import Alerting, Annotating, NewIndex, PipelineOptions, Watching
 from indexer.library.options import Extraction, Fingerprinting, Walk, WorkerLimits
 from indexer.model.declared import Option
@@ -137,15 +137,11 @@ def annotate_command(
     done = annotate(
         store, annotating, making, worker, refresh=refresh, following=talk.following("annotating"), tell=say
     )
-    if not talk.is_enough(done):
-        _show_annotated(done, as_json=talk.json)
+    talk.tell(done, _show_annotated)
     return 0
 
 
-def _show_annotated(done: AnnotatedDocuments, *, as_json: bool) -> None:
-    if as_json:
-        answer_json(done)
-        return
+def _show_annotated(done: AnnotatedDocuments) -> None:
     store = shlex.quote(done.to or done.store)
     trusted = f"{done.trusted:,} of them not written since the last run, so not read; --all reads them too"
     renewed = f", {done.renewed:,} with the same text, and a new source, title or sketch" if done.renewed else ""
@@ -164,9 +160,7 @@ def _show_annotated(done: AnnotatedDocuments, *, as_json: bool) -> None:
         ("removed", done.removed or None, "their documents are gone"),
         ("failed", done.failures, f"{done.reasons}; listed by: neardup failures --store {store}"),
     ]
-    for name, count, remark in lines:
-        if count is not None:
-            click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
+    counts(lines)
     if done.reading_seconds is not None:
         say(f"{done.reading_seconds:.1f} s of this were for reading texts again, to compare copies")
     if done.forgotten:

@@ -15,6 +15,7 @@ from indexer.cli.terminal.interrupts import stoppable
 from indexer.cli.terminal.output import (
     answer,
     answer_json,
+    counts,
     html_line,
     printable,
     say,
@@ -102,8 +103,7 @@ def index(
                 )
             except KeyboardInterrupt:
                 return 128 + (stopped.number or signal.SIGINT)
-    if not talk.is_enough(done):
-        _report(done, as_json=talk.json)
+    talk.tell(done, _report)
     if done.stopped:
         say("stopped; what was done is stored, run the same command again to resume")
         return 128 + (stopped.number or signal.SIGINT)
@@ -126,12 +126,9 @@ def _list(run: Indexing, *, as_json: bool) -> int:
     return 0
 
 
-def _report(done: Indexed, *, as_json: bool) -> None:
+def _report(done: Indexed) -> None:
     from indexer.library.recognition import NEEDED
 
-    if as_json:
-        answer_json(done)
-        return
     duplicates = None if done.new is None else done.duplicates
     taken = done.reading_seconds
     read_again = "" if taken is None else f"; texts read again in {taken:.1f} s"
@@ -151,19 +148,12 @@ def _report(done: Indexed, *, as_json: bool) -> None:
         ("scans", done.unread_scans or None, f"not read; --ocr eng does it, by {NEEDED}"),
         html_line(done.html_as_text, done.indexed + done.replaced),
         ("failed", done.failures, f"{done.reasons}; listed by: {listed}"),
-        (
-            "duplicates",
-            duplicates,
-            f"left out; listed by: {listed} --reason duplicate",
-        ),
+        ("duplicates", duplicates, f"left out; listed by: {listed} --reason duplicate"),
         ("refused", done.refused or None, f"of these; kept with the reason, and tried again by: {again}"),
         ("failed before", done.failed_before or None, "not tried again; --retry-failed does"),
         ("left out", done.left_out or None, LEFT_OUT),
     ]
-    for name, count, remark in lines:
-        if count is not None:
-            shown = f"  {printable(remark)}" if remark and (count or name == "indexed") else ""
-            click.echo(f"{name:<13} {count:>9,}{shown}")
+    counts(lines, remarked="indexed")
 
 
 @command("FailedDocument", many=True, short_help="List documents that could not be indexed, and why.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.cli.command import ALIKE, COMMAND, Neardup, contents, write
 from tests.cli.written import changed, prose
+from tests.processes import on_terminal
 from tests.warm import clean_environment
 
 USUAL = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
@@ -29,21 +28,9 @@ def test_names_are_harmless_on_a_terminal(neardup: Neardup) -> None:
     lines = [{"id": f"{name}\x1b[31m", "text": prose(1)} for name in "ab"]
 
     neardup("index", "-", stdin="\n".join(map(json.dumps, lines)))
-    inner, outer = pty.openpty()
-    done = subprocess.run(
-        [*COMMAND, "pairs"],
-        cwd=neardup.folder,
-        env=clean_environment(),
-        stdout=outer,
-        stderr=subprocess.PIPE,
-        timeout=60,
-    )
-    os.close(outer)
-    shown = os.read(inner, 10_000)
-    os.close(inner)
-    assert done.returncode == 0
-    assert b"\x1b" not in shown
-    assert b"a\\x1b[31m" in shown
+    _, shown = on_terminal([*COMMAND, "pairs"], "stdout", cwd=neardup.folder, env=clean_environment())
+    assert "\x1b" not in shown
+    assert "a\\x1b[31m" in shown
 
 
 def test_cluster_writes_once(indexed: Neardup) -> None:

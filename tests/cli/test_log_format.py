@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import pty
 import subprocess
 import sys
 import warnings
@@ -22,6 +20,7 @@ from indexer.cli.terminal import output
 from indexer.engine.documents.annotating import AnnotationSummary
 from indexer.text.remarks import spoken
 from tests.cli.command import COMMAND, Neardup, mixed_folder
+from tests.processes import on_terminal
 from tests.warm import clean_environment
 
 LEVELS = {"info", "warning", "error"}
@@ -106,27 +105,11 @@ def test_wrong_use_before_any_command(neardup: Neardup) -> None:
 
 
 def test_on_a_terminal_there_is_no_progress_and_no_question(stored: Neardup) -> None:
-    master, terminal = pty.openpty()
-    commands = [["index", "docs", "--retry-failed"], ["prune", "--delete"]]
-    codes = []
-    for words in commands:
+    said = ""
+    for words, code in ((["index", "docs", "--retry-failed"], 0), (["prune", "--delete"], 2)):
         command = [*COMMAND, "--log-format", "json", *words]
-        done = subprocess.run(
-            command, cwd=stored.folder, env=clean_environment(), stdin=terminal, stdout=subprocess.DEVNULL,
-            stderr=terminal, timeout=120,
-        )  # fmt: skip
-        codes.append(done.returncode)
-    os.close(terminal)
-    said = b""
-    try:
-        while piece := os.read(master, 65536):
-            said += piece
-    except OSError:
-        # How Linux says that nobody holds the other end any more.
-        pass
-    os.close(master)
-    assert codes == [0, 2]
-    assert [told["exit_code"] for told in lines(said.decode()) if "exit_code" in told] == [2]
+        said += on_terminal(command, "stdin", "stderr", code=code, cwd=stored.folder, env=clean_environment())[1]
+    assert [told["exit_code"] for told in lines(said) if "exit_code" in told] == [2]
 
 
 @pytest.mark.parametrize("as_json", [True, False])

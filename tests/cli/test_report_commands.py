@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import pty
-import subprocess
 
 import pytest
 
 from tests.cli.command import COMMAND, Neardup, mixed_folder, write
 from tests.cli.written import prose
+from tests.processes import on_terminal
 from tests.warm import clean_environment
 
 
@@ -98,20 +96,10 @@ def test_no_document_writes_to_the_terminal(neardup: Neardup) -> None:
 @pytest.mark.parametrize("plain", [False, True])
 def test_colours_on_a_terminal_only(neardup: Neardup, plain: bool) -> None:
     write(neardup.folder, {"a.txt": "one two three", "b.txt": "one four three"})
-    ours, theirs = pty.openpty()
     environment = clean_environment() | ({"NO_COLOR": "1"} if plain else {})
     environment = environment if plain else {k: v for k, v in environment.items() if k != "NO_COLOR"}
-    subprocess.run(
-        [*COMMAND, "diff", "a.txt", "b.txt"],
-        cwd=neardup.folder,
-        env=environment,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        check=True,
-    )
-    os.close(theirs)
-    shown = os.read(ours, 10_000).decode()
-    os.close(ours)
+    command = [*COMMAND, "diff", "a.txt", "b.txt"]
+    _, shown = on_terminal(command, "stdout", cwd=neardup.folder, env=environment)
     assert ("\x1b[" in shown) is not plain
     assert ("[-two-]" in shown) is plain
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import threading
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from tests.cli.command import COMMAND, Neardup, bound_by_permissions, mixed_folder, write
 from tests.cli.written import changed, html, prose
+from tests.processes import on_terminal
 from tests.warm import clean_environment
 
 
@@ -176,25 +176,9 @@ def test_a_file_that_may_not_be_read_has_the_exit_code_of_one(neardup: Neardup) 
 def test_progress_is_for_a_terminal_that_answers_don_t_go_to(stored: Neardup) -> None:
     shown = {}
     for kind in ("terminal", "file"):
-        leader, follower = pty.openpty()
-        answers = follower if kind == "terminal" else subprocess.PIPE
-        process = subprocess.Popen(
-            [*COMMAND, "similar", "docs", "--json"],
-            cwd=stored.folder, env={**clean_environment(), "TERM": "xterm"}, stdout=answers, stderr=follower,
-        )  # fmt: skip
-        os.close(follower)
-        reader = threading.Thread(target=process.communicate)
-        reader.start()
-        said = b""
-        try:
-            while block := os.read(leader, 1 << 16):
-                said += block
-        except OSError:
-            pass
-        reader.join()
-        os.close(leader)
-        assert process.returncode == 6
-        shown[kind] = said.decode()
+        streams = ["stderr"] + ["stdout"] * (kind == "terminal")
+        command, environment = [*COMMAND, "similar", "docs", "--json"], {**clean_environment(), "TERM": "xterm"}
+        _, shown[kind] = on_terminal(command, *streams, code=6, cwd=stored.folder, env=environment)
     assert "asking" in shown["file"]
     assert "asking" not in shown["terminal"]
     # What is said meanwhile stands on a line of its own.

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +11,7 @@ from rich.cells import cell_len
 from indexer.cli.terminal.output import cut_to, fitting
 from tests.cli.command import COMMAND, Neardup, write
 from tests.cli.written import changed, prose
+from tests.processes import on_terminal
 from tests.warm import clean_environment
 
 LONG = "a-name-that-goes-on-and-on-" * 8 + "to-the-end.txt"
@@ -44,24 +42,8 @@ def test_a_table_is_as_wide_as_the_terminal_or_none(rows: list[list[str]]) -> No
 
 def on_a_terminal(neardup: Neardup, *arguments: str) -> list[str]:
     """What a command prints on a terminal of 80 columns."""
-    ours, theirs = pty.openpty()
     environment = {**clean_environment(), "COLUMNS": "80", "NO_COLOR": "1"}
-    command = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=neardup.folder, env=environment, stdout=theirs, stderr=subprocess.PIPE
-    )
-    os.close(theirs)
-    read = b""
-    try:
-        while part := os.read(ours, 4096):
-            read += part
-    except OSError:
-        # The other side has closed it.
-        pass
-    os.close(ours)
-    assert command.wait() == 0
-    assert command.stderr
-    command.stderr.close()
-    return read.decode().splitlines()
+    return on_terminal([*COMMAND, *arguments], "stdout", cwd=neardup.folder, env=environment)[1].splitlines()
 
 
 def test_a_long_name_is_cut_on_a_terminal_and_whole_in_a_pipe(neardup: Neardup) -> None:

@@ -95,15 +95,11 @@ def sketch(  # noqa: PLR0913 - they are options of the command
         say(line)
     # What could not be read at all has no row, and was said above.
     lists = f"the column failed of {out}/sketches says why" if done.failures > len(done.unreadable) else ""
-    if not talk.is_enough(done, lists or "see above"):
-        _show_sketched(done, lists, as_json=talk.json)
+    talk.tell(done, lambda done: _show_sketched(done, lists), lists or "see above")
     return ExtractionError.exit_code if strict and done.failures else 0
 
 
-def _show_sketched(done: BatchSketched, lists: str, *, as_json: bool) -> None:
-    if as_json:
-        answer_json(done)
-        return
+def _show_sketched(done: BatchSketched, lists: str) -> None:
     html, as_text, said = html_line(done.html_as_text, done.documents)
     before = f", {done.done_before:,} done before" if done.done_before else ""
     fields(

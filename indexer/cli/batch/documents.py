@@ -261,15 +261,11 @@ def load(
         tell=say,
         following=talk.following("loading"),
     )
-    if not talk.is_enough(done):
-        _show_loaded(done, as_json=talk.json)
+    talk.tell(done, _show_loaded)
     return 0
 
 
-def _show_loaded(done: BatchLoaded, *, as_json: bool) -> None:
-    if as_json:
-        answer_json(done)
-        return
+def _show_loaded(done: BatchLoaded) -> None:
     first = ", ".join(done.first_missing) + (", ..." if done.missing > len(done.first_missing) else "")
     changes = done.written
     written = f"{counted(changes.documents, 'document')}, {counted(changes.clusters, 'cluster')}; "

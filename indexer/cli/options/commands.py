@@ -7,7 +7,6 @@ import functools
 import importlib
 import inspect
 import re
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -188,19 +187,8 @@ class Related(click.Option):
 
 def _hints(thing: Any) -> dict[str, Any]:
     """The hints of options and of dataclasses of options, those of a base class first."""
-    found = dict[str, Any]()
-    for each in reversed(getattr(thing, "__mro__", (thing,))):
-        names = vars(sys.modules[each.__module__])
-        for name, annotation in inspect.get_annotations(each).items():
-            try:
-                alone = types.SimpleNamespace(__annotations__={name: annotation})
-                found |= typing.get_type_hints(alone, names, include_extras=True)
-            except NameError:
-                # What is no option may name a type that is imported for type checkers alone.
-                if str(annotation).startswith("Annotated["):
-                    raise
-    kinds = (typing.get_origin(hint) is typing.Annotated or dataclasses.is_dataclass(hint) for hint in found.values())
-    return {name: hint for (name, hint), taken in zip(found.items(), kinds, strict=True) if taken}
+    hints = typing.get_type_hints(thing, include_extras=True).items()
+    return {name: hint for name, hint in hints if dataclasses.is_dataclass(hint) or hasattr(hint, "__metadata__")}
 
 
 def _default(member: dataclasses.Field[Any]) -> object:

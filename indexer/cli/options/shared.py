@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 import click
 
 from indexer.cli.config import DEFAULT_STORE
 from indexer.cli.options.commands import A_PATH, KINDS, Related, of_dataclass, refuse_typed, typed
-from indexer.cli.terminal.output import name_store, say, shown_store, told_each_minute
+from indexer.cli.terminal.output import answer_json, name_store, say, shown_store, told_each_minute
 from indexer.errors import NotFoundError, UsageError
 from indexer.library.asking import is_id
 from indexer.library.options import AUTO, Extraction, Format, NamedColumns, RuleRequest, require_format
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from indexer.library.collection import Collection
     from indexer.library.opening import Follow
     from indexer.library.stores import MatchRule
+    from indexer.model.counts import Failing
 
     _FormatType = click.Choice[str]
 else:
@@ -85,6 +86,7 @@ def index_store(says: str) -> Callable[[str], click.Option]:
 
 
 StoreAsked = Annotated[str, store_unless()]
+_Summary = TypeVar("_Summary", bound="Failing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +103,6 @@ def show_rule(rule: MatchRule) -> None:
 
     for line in explained(rule):
         say(line)
-
-
-class _FailureCounts(Protocol):
-    @property
-    def failed(self) -> Mapping[str, int]: ...
-    @property
-    def failures(self) -> int: ...
-    @property
-    def reasons(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +128,16 @@ class RunOutput:
 
         return lambda counts: Following(counts, doing, find_total)
 
-    def is_enough(self, summary: _FailureCounts, lists: str = "neardup failures lists them") -> bool:
-        if not self.quiet or self.json:
-            return False
-        if summary.failures:
+    def tell(
+        self, summary: _Summary, show: Callable[[_Summary], None], lists: str = "neardup failures lists them"
+    ) -> None:
+        if self.json:
+            answer_json(summary)
+        elif not self.quiet:
+            show(summary)
+        elif summary.failures:
             text = f"{summary.failures:,} failed ({summary.reasons}); {lists}"
             say(text, level="warning", failed=dict(summary.failed))
-        return True
 
 
 def opened_collection(
@@ -161,13 +157,18 @@ def only_one(**given: object) -> None:
         raise UsageError(f"give one of {names}" + (f"; you gave {' and '.join(used)}" if used else ""))
 
 
-def require_some_stored(names: Sequence[str]) -> None:
+@contextmanager
+def stored_or_files(names: Sequence[str], store: str) -> Iterator[Collection | None]:
+    """The store if one of two names is the id of a stored document, None if both are files."""
     if typed("store") and not any(map(is_id, names)):
         shown = [printable_path(name) for name in names]
         raise UsageError(
             f"--store does nothing with files alone, such as {' and '.join(shown)}; id:{shown[0]} is the "
             "stored document of that id"
         )
+    require_some_file(names)
+    with opened_collection(store, read_only=True) if any_stored(names, store) else nullcontext() as collection:
+        yield collection
 
 
 def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_id) -> None:

@@ -111,6 +111,14 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
         click.echo(f"{name:<{width}}  {printable(value)}")
 
 
+def counts(lines: Iterable[tuple[str, int | None, str]], remarked: str = "") -> None:
+    """Print counts, without those that are None; a remark goes with a count above 0, and with `remarked`."""
+    for name, count, said in lines:
+        if count is not None:
+            shown = f"  {printable(said)}" if said and (count or name == remarked) else ""
+            click.echo(f"{name:<13} {count:>9,}{shown}")
+
+
 def html_line(counts: Mapping[str, int], of: int) -> tuple[str, int | None, str]:
     """The line of a summary about HTML in fields that were read as text."""
     named = ", ".join(counts)

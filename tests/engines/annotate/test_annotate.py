@@ -29,6 +29,7 @@ from tests.engines.annotated import (
     write,
 )
 from tests.engines.servers import Server
+from tests.processes import on_terminal
 
 
 def test_nothing_but_neardup_is_added(server: Server, index_name: str) -> None:
@@ -166,12 +167,8 @@ def test_children_of_a_join_are_annotated_by_their_routing(server: Server, index
 
 def test_progress_is_shown_on_a_terminal(server: Server, index_name: str) -> None:
     fill(server, index_name, {"a": {"body": prose(1)}})
-    reader, terminal = os.openpty()
     command = [sys.executable, "-m", "indexer", "annotate", "--store", f"{server.url}/{index_name}", "--field", "body"]
-    subprocess.run(command, stderr=terminal, stdout=subprocess.PIPE, check=True, env={**os.environ, "TERM": "xterm"})
-    os.close(terminal)
-    assert b"annotating" in os.read(reader, 1 << 16)
-    os.close(reader)
+    assert "annotating" in on_terminal(command, "stderr", env={**os.environ, "TERM": "xterm"})[1]
 
 
 def test_a_cluster_is_kept_while_the_fingerprint_is(server: Server, index_name: str) -> None:
