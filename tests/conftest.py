@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import re
 import signal
+import sys
 from pathlib import Path
 
 import hypothesis
 import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+from tests import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -65,6 +68,11 @@ pytest.register_assert_rewrite("indexer.schemes.testing")
 # Background jobs of a shell ignore Ctrl-C, and so do their children: tests that send it would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Hundreds of tests read documents, and the start of a worker takes longer than most of these.
+if sys.platform == "linux":
+    warm.fork_workers()
 
 
 # An example takes as long as it takes where others work on the machine too, or where it is the first to import.

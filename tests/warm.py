@@ -2,27 +2,37 @@
 
 Each run is a process of its own, with its own folder, environment and files; only what was imported is there before.
 What must begin with nothing (`tests/cli/test_help.py`, kills, pipes, the installed wheel) starts processes itself.
+
+The workers that extract are forked too, for these runs and for the tests themselves (`fork_workers`): their start would
+take longer than most documents. `tests/extract`, and whatever starts a process itself, has workers that begin with
+nothing.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import io
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+import types
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.warm_client import ask
 
 _servers: dict[int, tuple[subprocess.Popen[bytes], socket.socket]] = {}
+# In what was forked, where it was forked from.
+_own = ""
 
 
 def clean_environment() -> dict[str, str]:
@@ -82,8 +92,55 @@ def run_script(script: str, folder: Path, *, before: str = "", **environment: st
     return done.stdout
 
 
+class _ForkedWorker:
+    """A worker that extracts, with what the pool asks of `subprocess.Popen`."""
+
+    def __init__(
+        self, _command: Sequence[str], *, env: Mapping[str, str], pass_fds: Iterable[int], **_: object
+    ) -> None:
+        requests, write = os.pipe()
+        read, answers = os.pipe()
+        self.stdin, self.stdout = os.fdopen(write, "wb", buffering=0), os.fdopen(read, "rb", buffering=0)
+        asked = json.dumps({"worker": list(pass_fds), "env": dict(env)}).encode() + b"\n"
+        self._asking = socket.socket(socket.AF_UNIX)
+        self._asking.connect("\0" + _address())
+        self._asking.sendall(asked[socket.send_fds(self._asking, [asked], [requests, answers, *pass_fds]) :])
+        os.close(requests)
+        os.close(answers)
+        self._told = self._asking.makefile("rb")
+        self.pid = int(self._told.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._asking], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            self.returncode = int(self._told.readline() or -signal.SIGKILL)
+            self._told.close()
+            self._asking.close()
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
+def fork_workers() -> None:
+    """Let the pools of this process fork their workers from now on."""
+    from indexer.extract import pool
+
+    given = {"Popen": _ForkedWorker, "PIPE": subprocess.PIPE, "DEVNULL": subprocess.DEVNULL}
+    vars(pool)["subprocess"] = types.SimpleNamespace(**given)
+
+
 def _address() -> str:
     """Where the process to be forked from answers, one for each that runs tests."""
+    if _own:
+        return _own
     own = os.getpid()
     if own not in _servers:
         listening = socket.socket(socket.AF_UNIX)
@@ -114,8 +171,12 @@ def _import_all() -> None:
 
     for found in pkgutil.walk_packages(indexer.__path__, "indexer."):
         # Spark is not everywhere, and takes long to be imported.
-        if found.name != "indexer.extract.worker" and not found.name.startswith("indexer.batch.spark."):
+        if not found.name.startswith("indexer.batch.spark."):
             importlib.import_module(found.name)
+    # What reads documents imports it when there are some.
+    for name in ("bs4", "charset_normalizer", "lxml.html", "pdfminer.high_level", "pypdfium2"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
@@ -134,6 +195,7 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
     )
     from indexer import __main__ as command
 
+    fork_workers()
     sys.argv = [str(command.__file__), *asked["arguments"]]
     code = 1
     try:
@@ -149,22 +211,59 @@ def _become(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
         os._exit(code)
 
 
+def _become_worker(asked: Mapping[str, Any], streams: Sequence[int]) -> None:
+    """Be a worker that extracts, in the fork."""
+    os.setpgid(0, 0)
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    time.tzset()
+    sys.path[:0] = [path for path in asked["env"]["PYTHONPATH"].split(os.pathsep) if path not in sys.path]
+    for number, file in zip((0, 1, *asked["worker"]), streams, strict=True):
+        os.dup2(file, number)
+        if file not in (0, 1, *asked["worker"]):
+            os.close(file)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    code = 1
+    try:
+        from indexer.extract.worker import main
+
+        main()
+        code = 0
+    finally:
+        os._exit(code)
+
+
 def _answer(asking: socket.socket) -> None:
-    """Fork the command that was asked for, and say how it ended."""
-    message, streams, _, _ = socket.recv_fds(asking, 1 << 16, 3)
+    """Fork the command or the worker that was asked for, and say how it ended."""
+    message, streams, _, _ = socket.recv_fds(asking, 1 << 16, 8)
     while not message.endswith(b"\n"):
         message += asking.recv(1 << 16)
+    asked = json.loads(message)
     child = os.fork()
     if child == 0:
         asking.close()
-        _become(json.loads(message), streams)
+        (_become_worker if "worker" in asked else _become)(asked, streams)
     for file in streams:
         os.close(file)
-    asking.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if "worker" in asked:
+        with contextlib.suppress(OSError):
+            os.setpgid(child, child)
+        asking.sendall(b"%d\n" % child)
+        # It ends with the process that asked for it.
+        ended = os.pidfd_open(child)
+        if ended not in select.select([asking, ended], [], [])[0]:
+            os.killpg(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with contextlib.suppress(BrokenPipeError):
+        asking.sendall(b"%d\n" % code)
 
 
 def _serve(listening: socket.socket) -> None:
+    global _own  # noqa: PLW0603 - known from here on, also in forks
+    _own = str(listening.getsockname()[1:], "ascii")
     _import_all()
+    # A collection in a fork would copy all that it only looks at.
+    gc.freeze()
     while True:
         asking, _ = listening.accept()
         with asking:

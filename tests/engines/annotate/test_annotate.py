@@ -175,7 +175,7 @@ def test_a_cluster_is_kept_while_the_fingerprint_is(server: Server, index_name: 
     fill(server, index_name, {"a": {"body": prose(1)}, "b": {"body": prose(1)}, "c": {"body": prose(2)}})
     url = f"{server.url}/{index_name}"
     annotate(url, "--field", "body")
-    subprocess.run([sys.executable, "-m", "indexer", "cluster", "--store", url], check=True, capture_output=True)
+    neardup("cluster", "--store", url)
     before = sources(server, index_name)
     assert (
         before[f"{index_name}/a"]["neardup"]["cluster"]["id"] == before[f"{index_name}/b"]["neardup"]["cluster"]["id"]
@@ -356,10 +356,7 @@ def test_a_sidecar(server: Server, index_name: str) -> None:
         ["stats"],
         ["show", f"{index_name}/a"],
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "indexer", *command, "--store", f"{server.url}/{to}"], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
+        done = neardup(*command, "--store", f"{server.url}/{to}")
         if command[0] in ("similar", "pairs"):
             assert f"{index_name}/b" in done.stdout
     with open_store(f"{server.url}/{to}", read_only=True) as store:

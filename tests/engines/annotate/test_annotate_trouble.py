@@ -12,7 +12,7 @@ from typing import Any
 from indexer.engine.client.connection import connect
 from indexer.engine.client.snapshots import PAGE_BYTES, Search, Slices
 from tests.cli.written import prose
-from tests.engines.annotated import annotate, fill, found_by_keys, owners, run, sources, write
+from tests.engines.annotated import annotate, fill, found_by_keys, neardup, owners, run, sources, write
 from tests.engines.servers import Server
 
 ODD: dict[str, Any] = {
@@ -36,9 +36,7 @@ def loosely(server: Server, index: str, documents: dict[str, Any]) -> None:
 
 def failures(url: str) -> list[dict[str, Any]]:
     """What `neardup failures` lists."""
-    command = [sys.executable, "-m", "indexer", "failures", "--store", url, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in neardup("failures", "--store", url, "--json").stdout.splitlines()]
 
 
 def test_odd_documents_stop_nothing(server: Server, index_name: str) -> None:
@@ -68,8 +66,7 @@ def test_what_fails_is_counted_and_listed_where_the_user_is_told(server: Server,
     assert "secret-word" not in done.stdout + done.stderr
     hint = done.stdout.partition("listed by: ")[2].splitlines()[0]
     assert f"{server.url}/{index_name}" in hint
-    command = [sys.executable, "-m", "indexer", *shlex.split(hint)[1:], "--json"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    listed = neardup(*shlex.split(hint)[1:], "--json").stdout
     found = {each["id"]: each for each in map(json.loads, listed.splitlines())}
     assert set(found) == set("abc")
     assert {each["reason"] for each in found.values()} == {"refused"}

@@ -131,7 +131,7 @@ class TestSetup:
         url = f"{server.url}/{index_name}"
         setup(url)
         annotated.annotate(url, "--field", "body")
-        subprocess.run([sys.executable, "-m", "indexer", "cluster", "--store", url], check=True, capture_output=True)
+        annotated.neardup("cluster", "--store", url)
         # A cluster, and by which rule it was made.
         assert server.request("GET", f"/neardup-{index_name}-clusters/_count")["count"] == 2
         shown = setup(url, "--remove", "--dry-run").stdout

@@ -165,9 +165,7 @@ def test_what_an_engine_remarks_on_requests_reaches_nobody(server: Server, index
 
     with contextlib.closing(Proxy(server.url)) as between:
         between.always = remarking
-        command = [sys.executable, "-m", "indexer", "setup", "--store", f"{between.url}/{index_name}"]
-        done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True)
-        assert done.returncode == 0
+        done = neardup("setup", "--store", f"{between.url}/{index_name}", "--dry-run")
         assert "goes away" not in done.stderr
         assert "neardup: would" in done.stderr or done.stdout
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from indexer.model.copied import CopiedRow
 from indexer.schemes import registry
 from indexer.schemes.testing import document
 from indexer.stores import Store
-from tests.engines.annotated import annotate, fill
+from tests.engines.annotated import annotate, fill, neardup
 from tests.engines.servers import Server
 
 # More keys than an engine takes terms in one clause.
@@ -210,9 +208,7 @@ def test_what_dashboards_show_is_replaced_without_a_moment_of_none(server: Serve
             opened.passages(write=True)
     with indexer.open(url, read_only=True) as opened, pytest.raises(StoreError, match="read-only"):
         opened.passages(write=True)
-    command = ["setup", "--store", url, "--remove", "--yes"]
-    done = subprocess.run([sys.executable, "-m", "indexer", *command], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    done = neardup("setup", "--store", url, "--remove", "--yes")
     assert "delete the index of passages" in done.stdout + done.stderr
     assert "error" in server.request("GET", f"/{side}")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +14,7 @@ from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import SIMHASH_DOC, Ref
 from tests.cli.written import changed, prose
-from tests.engines.annotated import OWNERS_MAPPING, annotate, fill, found_by_keys, sources, write
+from tests.engines.annotated import OWNERS_MAPPING, annotate, fill, found_by_keys, neardup, sources, write
 from tests.engines.servers import Server
 
 TEXTS = {name: prose(number) for number, name in enumerate("abcdefgh")} | {"copy": changed(prose(0))}
@@ -37,8 +35,7 @@ def url(server: Server, index_name: str) -> str:
 
 def cluster(url: str) -> None:
     """Run the command."""
-    done = subprocess.run([sys.executable, "-m", "indexer", "cluster", "--store", url], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    neardup("cluster", "--store", url)
 
 
 def require_kept(url: str) -> None:

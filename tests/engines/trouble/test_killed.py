@@ -17,6 +17,7 @@ import pytest
 from indexer.clustering.annotations import is_alone, stored_clusters
 from indexer.library.opening import open_store
 from indexer.stores import Store
+from tests import warm
 from tests.cli.written import changed, prose
 from tests.clustered import cluster_store
 from tests.engines import annotated  # noqa: F401 where the test documents are found
@@ -28,7 +29,7 @@ COMMAND = [sys.executable, "-m", "indexer"]
 
 def run(*arguments: str, folder: Path) -> None:
     """A command that ends well."""
-    done = subprocess.run([*COMMAND, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = warm.run(arguments, cwd=folder, timeout=300)
     assert done.returncode == 0, done.stderr
 
 
