@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet, schema_of
+from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet, plain, schema_of
 from indexer.batch.form import form_of
 from indexer.batch.sketches.parts import Part, selection_of
 from indexer.batch.sketches.sketching import ordered_outcomes
@@ -276,8 +276,4 @@ def _text(outcome: Any) -> Sequence[str | None]:
     if not isinstance(outcome, Extracted):
         return (getattr(item, "title", ""), None, written, f"{outcome.reason}: {outcome.detail}")
     title, text = item.title or outcome.document.title, outcome.document.text
-    return (_plain(title), _plain(text), written, None)
-
-
-def _plain(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    return (plain(title), plain(text), written, None)

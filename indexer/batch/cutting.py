@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, compute, parquet, schema_of
+from indexer.batch.arrow import arrow, compute, parquet, plain, schema_of
 from indexer.batch.copying import Output, codec_of, target_path, write_groups, written_file
-from indexer.batch.filtering import parts_to_write
+from indexer.batch.filtering import parts_to_write, store_errors
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.core.passages.cutting import Cutter, RepeatedSpan, merged
 from indexer.core.passages.repeats import RepeatFinder
@@ -35,6 +36,7 @@ from indexer.text.words import words_of
 
 CUT = schema_of("source string, row int64, id string, begin int64, end int64, words int64, stands_in string")
 _AT_ONCE = 1 << 14
+_CutPage = tuple[Any, dict[int, str], list[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,11 +258,11 @@ def _lines(stream: Any, path: str, asked: Cutting) -> Iterator[tuple[bytes, list
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+    return None if value is None else plain(str(value))
 
 
 def _write(cut: Iterator[Any], out: str) -> None:
-    try:
+    with store_errors(out):
         os.makedirs(out, exist_ok=True)
         with (
             own_files.written_whole(cut_file(out)) as file,
@@ -268,47 +270,31 @@ def _write(cut: Iterator[Any], out: str) -> None:
         ):
             for batch in cut:
                 listed.write_batch(batch)
-    except (OSError, arrow.ArrowException) as error:
-        named = getattr(error, "filename", None) or out
-        raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def write_cut(chosen: Iterable[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
     for part, cuts in chosen:
-        written = _CutPart(part, cuts, asked, out)
+        target, noted = target_path(part.files[0], out), list[tuple[Any, ...]]()
         way = _write_lines if isinstance(part.reader, JsonLines) else _write_table
-        way(written, asked.columns.text or "text")
-        yield written.listed()
+        way(part, target, _cut(part, target, cuts, asked, noted), asked.columns.text or "text")
+        yield arrow.RecordBatch.from_pylist([dict(zip(CUT.names, each, strict=True)) for each in noted], schema=CUT)
 
 
-class _CutPart:
-    def __init__(self, part: Part, cuts: PartCuts, asked: Cutting, out: str) -> None:
-        self.part, self._asked, self._cuts = part, asked, cuts
-        [file] = part.files
-        self.target = target_path(file, out)
-        self._noted: list[tuple[Any, ...]] = []
-
-    def pages(self) -> Iterator[tuple[Any, dict[int, str], list[bool]]]:
-        """Each batch or line, with the changed texts of its rows by their places, and whether they stay."""
-        place, number = printable_path(str(self.target)), 0
-        for page, rows in _pages(self.part, self._asked):
-            changed: dict[int, str] = {}
-            for at, row in enumerate(rows):
-                spans = self._cuts.spans.get(number + at)
-                if spans and row.text is not None:
-                    changed[at], pieces = without(row.text, spans)
-                    for (first, last, stands_in), (begin, end) in zip(spans, pieces, strict=True):
-                        self._noted.append((place, number + at + 1, row.id, begin, end, last - first, stands_in))
-            yield page, changed, [number + at not in self._cuts.dropped for at in range(len(rows))]
-            number += len(rows)
-        if number != self._cuts.documents:
-            raise StoreError(f"{self.part.path}: has changed while it was read; run the command again")
-
-    def listed(self) -> Any:
-        columns = zip(*self._noted, strict=True) if self._noted else [()] * len(CUT)
-        return arrow.RecordBatch.from_arrays(
-            [arrow.array(values, each.type) for values, each in zip(columns, CUT, strict=True)], schema=CUT
-        )
+def _cut(part: Part, target: Path, cuts: PartCuts, asked: Cutting, noted: list[tuple[Any, ...]]) -> Iterator[_CutPage]:
+    """Each batch or line, with the changed texts of its rows by their places, and whether they stay."""
+    place, number = printable_path(str(target)), 0
+    for page, rows in _pages(part, asked):
+        changed: dict[int, str] = {}
+        for at, row in enumerate(rows):
+            spans = cuts.spans.get(number + at)
+            if spans and row.text is not None:
+                changed[at], pieces = without(row.text, spans)
+                for (first, last, stands_in), (begin, end) in zip(spans, pieces, strict=True):
+                    noted.append((place, number + at + 1, row.id, begin, end, last - first, stands_in))
+        yield page, changed, [number + at not in cuts.dropped for at in range(len(rows))]
+        number += len(rows)
+    if number != cuts.documents:
+        raise StoreError(f"{part.path}: has changed while it was read; run the command again")
 
 
 def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[int, int]]]:
@@ -338,14 +324,12 @@ def without(text: str, spans: Sequence[Sequence[Any]]) -> tuple[str, list[tuple[
     return made, [characters(first, last) for first, last, *_ in spans]
 
 
-def _write_table(written: _CutPart, name: str) -> None:
-    with written.part.opened() as stream, parquet_file(stream, written.part.path) as known:
+def _write_table(part: Part, target: Path, pages: Iterator[_CutPage], name: str) -> None:
+    with part.opened() as stream, parquet_file(stream, part.path) as known:
         schema, codec = known.schema_arrow, codec_of(known)
-    pages = (
-        _changed(batch, name, texts).filter(arrow.array(kept, arrow.bool_())) for batch, texts, kept in written.pages()
-    )
-    with written_file(written.target) as target:
-        write_groups(target, schema, pages, codec)
+    batches = (_changed(batch, name, texts).filter(arrow.array(kept, arrow.bool_())) for batch, texts, kept in pages)
+    with written_file(target) as file:
+        write_groups(file, schema, batches, codec)
 
 
 def _changed(batch: Any, name: str, texts: dict[int, str]) -> Any:
@@ -358,9 +342,9 @@ def _changed(batch: Any, name: str, texts: dict[int, str]) -> Any:
     return arrow.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _write_lines(written: _CutPart, name: str) -> None:
-    with written_file(written.target) as target, packed(target, written.part.path) as lines:
-        for line, texts, [stays] in written.pages():
+def _write_lines(part: Part, target: Path, pages: Iterator[_CutPage], name: str) -> None:
+    with written_file(target) as file, packed(file, part.path) as lines:
+        for line, texts, [stays] in pages:
             if stays:
                 lines.write(_with_text(line, name, texts[0]) if texts else line)
 

@@ -9,9 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from indexer.batch.arrow import arrow, column_of, compute, parquet, repeated, schema_of
+from indexer.batch.arrow import arrow, compute, parquet, schema_of
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.copying import DECIDED, Output
 from indexer.batch.form import read_footer
@@ -44,14 +42,14 @@ def write_parts(chosen: Iterable[tuple[Part, Path]], output: Output, standing: A
 
     Raises StoreError.
     """
-    with _store_errors(output.out):
+    with store_errors(output.out):
         for part, path in chosen:
             decided = _decided(path, output, standing)
             output.way_of(part)(part, decided, read_footer(os.fspath(path), CLUSTERS), output)
 
 
 @contextmanager
-def _store_errors(out: str) -> Iterator[None]:
+def store_errors(out: str) -> Iterator[None]:
     try:
         yield
     except (OSError, arrow.ArrowException) as error:
@@ -94,7 +92,7 @@ def keep(
         _require_kept([path for _, path in chosen], clusters, against)
     standing = _standing(clusters, output)
     out = output.out
-    with _store_errors(out):
+    with store_errors(out):
         Path(out).mkdir(parents=True, exist_ok=True)
         write(chosen, output, standing)
         own_files.remove_left(os.path.dirname(removed_file(out)) or os.curdir)
@@ -124,7 +122,7 @@ def keep(
 def _sources(part: Part, rows: Any) -> Any:
     if part.together and part.reader is None:
         return arrow.array([printable_path(part.files[row - 1].path) for row in rows.to_pylist()], arrow.string())
-    return repeated(printable_path(part.path), len(rows))
+    return arrow.repeat(printable_path(part.path), len(rows))
 
 
 def _decided(path: Path, output: Output, standing: Any) -> Any:
@@ -198,20 +196,22 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
     """Raise UsageError, with the file, if the kept neighbour of a removed document is neither in these files nor
     elsewhere.
     """
-    kept, counting = _WantedIds(), _WantedIds()
+    names = ["id", "cluster", "keep"]
+    asked: list[list[Any]] = [[arrow.array([], arrow.string())], [arrow.array([], arrow.string())]]
     for path in chosen:
-        table = parquet.read_table(path, columns=["id", "cluster", "keep", "duplicate_of"])
+        table = parquet.read_table(path, columns=[*names, "duplicate_of"])
         counts = table["cluster"].is_valid()
-        counting.ask(table["id"].filter(compute.invert(counts)))
-        kept.ask(table["duplicate_of"].filter(compute.and_not(counts, table["keep"])))
-    there = [*chosen, *(path for path in _files_of(clusters) if _is_of(path, against))]
-    for path in there:
-        table = parquet.read_table(path, columns=["id", "cluster", "keep"])
-        counting.find(table["id"].filter(table["cluster"].is_valid()))
-        kept.find(table["id"].filter(table["keep"]))
-    missing = {*kept.missing(), *counting.missing()}
+        asked[0] += table["id"].filter(compute.invert(counts)).chunks
+        asked[1] += table["duplicate_of"].filter(compute.and_not(counts, table["keep"])).chunks
+    left = [compute.unique(arrow.chunked_array(each)) for each in asked]
+    for path in (*chosen, *(path for path in _files_of(clusters) if _is_of(path, against))):
+        table = parquet.read_table(path, columns=names)
+        for number, there in enumerate((table["cluster"].is_valid(), table["keep"])):
+            found = compute.is_in(left[number], value_set=table["id"].filter(there).combine_chunks())
+            left[number] = left[number].filter(compute.invert(found))
+    missing = {name for each in left for name in each.to_pylist()}
     for path in _files_of(clusters) if missing else ():
-        table = parquet.read_table(path, columns=["id", "cluster", "keep"])
+        table = parquet.read_table(path, columns=names)
         for name in table["id"].filter(table["cluster"].is_valid()).to_pylist():
             if name in missing:
                 place = read_footer(os.fspath(path), CLUSTERS)["input"]
@@ -223,24 +223,6 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
                 )
     if missing:
         raise StoreError(f"{clusters}: does not hold {min(missing)!r}, the kept copy of others; cluster again")
-
-
-class _WantedIds:
-    def __init__(self) -> None:
-        self._asked: list[Any] = []
-        self._there: Any = None
-
-    def ask(self, names: Any) -> None:
-        self._asked.append(compute.unique(names))
-
-    def find(self, names: Any) -> None:
-        if self._there is None:
-            self._wanted = compute.unique(arrow.chunked_array(self._asked, arrow.string()))
-            self._there = np.zeros(len(self._wanted), dtype=np.bool_)
-        self._there[compute.index_in(names, value_set=self._wanted).drop_null()] = True
-
-    def missing(self) -> list[str]:
-        return list(self._wanted.filter(column_of(~self._there)).to_pylist()) if self._there is not None else []
 
 
 def _files_of(folder: str) -> list[Path]:

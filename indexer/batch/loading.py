@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of
+from indexer.batch.arrow import arrow, bytes_of, column_of, compute, flags_of, numbers_of, present_in, schema_of
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.clusters.describing import DIGESTS
 from indexer.batch.form import Form, column_name, read_footer, sketch_schema
@@ -78,14 +77,6 @@ class Places:
         return Ref(name, where, None if routing is None else str(routing))
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRow:
-    """A document of a batch: its record, without a time, and the reason if it `failed`."""
-
-    record: Record
-    failed: str | None = None
-
-
 @dataclass(frozen=True)
 class Batch:
     """The sketches of a folder, and their clusters if there are any, in the same folder or another one.
@@ -133,7 +124,8 @@ class Batch:
     def __len__(self) -> int:
         return int(len(self.sketched) - np.count_nonzero(self.sketched.without))
 
-    def rows(self, places: Places) -> Iterator[list[BatchRow]]:
+    def rows(self, places: Places) -> Iterator[list[tuple[Record, str | None]]]:
+        """The documents: the record of each, without a time, and the reason if it failed."""
         for path, batch, _ in self._read(sketch_schema(self.form).names, with_clusters=False):
             said = read_footer(os.fspath(path), SKETCHES)
             yield _rows_of(batch, self.form, places, "" if said["together"] else said["input"])
@@ -167,7 +159,7 @@ def _json(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[BatchRow]:
+def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[tuple[Record, str | None]]:
     columns = {name: batch[name].to_pylist() for name in batch.schema.names}
     values = [0 if bits is None else to_unsigned(bits) for bits in columns[column_name(SIMHASH_DOC)]]
     keys = simhash_keys(np.array(values, dtype=np.uint64)).tolist()
@@ -190,7 +182,7 @@ def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Bat
             container="" if inside else container,
             **taken,
         )
-        rows.append(BatchRow(record, failed))
+        rows.append((record, failed))
     return rows
 
 
@@ -205,6 +197,12 @@ def _sketches_of(columns: Mapping[str, list[Any]], form: Form, place: int) -> di
 
 
 _ID = f"S{CLUSTER_ID_LENGTH}"
+_GIVEN = schema_of(
+    "cluster string, is_canonical bool, similarity double, near_to string, near_similarity double, relation string, "
+    "duplicate_of string"
+)
+# A rank above every similarity.
+_CANONICAL = 2.0
 _SHOWN = 5
 
 
@@ -225,7 +223,7 @@ def load(
 ) -> Loaded:
     """Put the documents of a batch into a store, with their clusters and rule; another run does the rest.
 
-    Memory: 60 bytes and its id for each document of a cluster. Raises StoreError, and IncompatibleStoreError if the
+    Memory: 100 bytes and three ids for each document of a cluster. Raises StoreError, and IncompatibleStoreError if the
     store's clusters have another rule.
     """
     counts = summary if summary is not None else Loaded()
@@ -308,17 +306,17 @@ class _LoadRun:
             if store is not None and not dry_run:
                 store.put_failures(failures)
 
-    def _landed(self, rows: Sequence[BatchRow]) -> list[Landed]:
+    def _landed(self, rows: Sequence[tuple[Record, str | None]]) -> list[Landed]:
         wanted, landed = [], []
-        for row in rows:
-            index = row.record.ref.index
-            if row.failed is not None:
-                landed.append(Landed(row.record, "failed", row.failed))
+        for record, failed in rows:
+            index = record.ref.index
+            if failed is not None:
+                landed.append(Landed(record, "failed", failed))
             elif index and index not in self._places.indices:
-                landed.append(Landed(row.record, "failed", f"refused: {index!r} is not an index of this store"))
+                landed.append(Landed(record, "failed", f"refused: {index!r} is not an index of this store"))
             else:
                 # One after the other, so that the store knows the order of the batch.
-                wanted.append(replace(row.record, indexed_at=now()))
+                wanted.append(replace(record, indexed_at=now()))
         put = self._into.put(wanted)
         return landed + [
             replace(one, reason=f"refused: {one.reason}") if one.status == "failed" else one for one in put
@@ -374,50 +372,25 @@ class _LoadRun:
 
 
 class _Members:
-    """The documents of clusters, each with its similarity to the canonical one, and 2 for the canonical one itself.
-
-    Also documents alone in theirs that repeat a document of another.
-    """
+    """The documents of clusters, and documents alone in theirs that repeat one of another."""
 
     def __init__(self) -> None:
-        self._refs = RefTable()
-        self._names = bytearray()
-        self._ranks = array("d")
-        # Which of them repeat a kept document, the ids of these, and how similar they are to it.
-        self._repeating = array("q")
-        self._kept = RefTable()
-        self._shares = array("d")
-        # The place in WORDS of the relation of each document to what it repeats, below 0 where it is not known, and
-        # where it goes for another one, the id of that.
-        self._words = array("b")
-        self._instead: dict[int, str] = {}
+        self._refs, self._rows = RefTable(), [_GIVEN.empty_table()]
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
-        repeated, shares = rows["near_to"].to_pylist(), rows["near_similarity"].to_pylist()
-        together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
         # What is alone and equal is too short to be compared, and stands by itself in a store.
-        together |= np.array([share is not None and share < 1 for share in shares], dtype=np.bool_)
-        inside = np.flatnonzero(together).tolist()
-        clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
-        canonical = rows["is_canonical"].to_pylist()
-        gone_for, words = rows["duplicate_of"].to_pylist(), rows["relation"].to_pylist()
-        for place in inside:
-            known = repeated[place] is not None and words[place] in WORDS
-            self._words.append(WORDS.index(words[place]) if known else -1)
-            if known and gone_for[place] not in (None, repeated[place]):
-                self._instead[len(self._refs)] = gone_for[place]
-            if repeated[place] is not None:
-                self._repeating.append(len(self._refs))
-                self._kept.extend((Ref(repeated[place]),))
-                self._shares.append(shares[place])
-            self._refs.extend((refs[place],))
-            self._names += clusters[place].encode("ascii")
-            self._ranks.append(2.0 if canonical[place] else ranks[place])
-        return [refs[place] for place in np.flatnonzero(~together).tolist()]
+        differs = compute.less(compute.fill_null(rows["near_similarity"], 1.0), 1.0)
+        together = compute.or_(compute.greater(rows["size"], 1), differs)
+        self._rows.append(rows.select(_GIVEN.names).filter(together))
+        inside = flags_of(together)
+        self._refs.extend(refs[place] for place in np.flatnonzero(inside).tolist())
+        return [refs[place] for place in np.flatnonzero(~inside).tolist()]
 
     def assign(self, assigner: Assigner, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> npt.NDArray[np.bytes_]:
-        ranks = np.array(self._ranks)
-        names = np.frombuffer(bytes(self._names), dtype=_ID)
+        rows = arrow.concat_tables(self._rows).combine_chunks()
+        ranks = np.where(flags_of(rows["is_canonical"]), _CANONICAL, numbers_of(rows["similarity"]))
+        parts = [bytes_of(part).matrix(CLUSTER_ID_LENGTH).reshape(-1) for part in rows["cluster"].chunks]
+        names = np.concatenate([np.empty(0, dtype=np.uint8), *parts]).view(_ID)
         order = np.argsort(names, kind="stable")
         starts = np.flatnonzero(names[order][1:] != names[order][:-1]) + 1
         groups = np.split(order, starts) if order.size else []
@@ -425,7 +398,7 @@ class _Members:
         def similar(_canonical: Positions, members: Positions) -> npt.NDArray[np.float64]:
             return np.asarray(np.minimum(ranks[members], 1.0), dtype=np.float64)
 
-        stands, shares = self._repeated(lying)
+        stands, shares = self._repeated(rows, lying)
 
         def choice(members: Positions, _ranks: Positions) -> Choice:
             return Choice(stands[members], shares[members])
@@ -433,25 +406,32 @@ class _Members:
         kept: list[str] = []
         for some in chunks_by_size(groups, READ_AT_ONCE, len, READ_AT_ONCE):
             positions = np.concatenate(some)
-            own = dict(zip(self._refs.take(positions), positions.tolist(), strict=True))
-            assigner.rule = _Given(ranks={ref.id: float(ranks[place]) for ref, place in own.items()})
-            known = {ref: self._words[place] for ref, place in own.items()}
-            assigner.relations.given = {ref: WORDS[word] for ref, word in known.items() if word >= 0}
-            assigner.relations.given_to = {ref: to for ref, place in own.items() if (to := self._instead.get(place))}
+            refs = self._refs.take(positions)
+            assigner.rule = _Given(
+                ranks={ref.id: float(ranks[place]) for ref, place in zip(refs, positions, strict=True)}
+            )
+            told = rows.select(["near_to", "relation", "duplicate_of"]).take(column_of(positions)).to_pydict().values()
+            known = [
+                (ref, *each) for ref, *each in zip(refs, *told, strict=True) if each[0] is not None and each[1] in WORDS
+            ]
+            assigner.relations.given = {ref: word for ref, _, word, _ in known}
+            assigner.relations.given_to = {ref: gone for ref, near, _, gone in known if gone not in (None, near)}
             kept += assigner.assign(self._refs, some, similar, choice)
         return np.sort(np.array(kept, dtype=_ID))
 
-    def _repeated(self, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> tuple[Positions, npt.NDArray[np.float64]]:
-        count = len(self._refs)
-        ids = [ref.id for ref in self._kept]
+    def _repeated(
+        self, rows: Any, lying: Callable[[Sequence[Ref]], Sequence[Ref]]
+    ) -> tuple[Positions, npt.NDArray[np.float64]]:
+        count, ids = len(self._refs), rows["near_to"].drop_null().to_pylist()
         wanted, place = set(ids), dict[str, int]()
         place.update((ref.id, at) for at, ref in enumerate(self._refs) if ref.id in wanted)
         alone = sorted(wanted - place.keys())
         place.update((name, count + at) for at, name in enumerate(alone))
         self._refs.extend(lying([Ref(name) for name in alone]))
         stands, shares = np.arange(count), np.ones(count)
-        repeating = np.array(self._repeating, dtype=np.int64)
-        stands[repeating], shares[repeating] = [place[name] for name in ids], self._shares
+        repeating = present_in(rows["near_to"])
+        stands[repeating] = [place[name] for name in ids]
+        shares[repeating] = numbers_of(rows["near_similarity"])[repeating]
         return stands, shares
 
 

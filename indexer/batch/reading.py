@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, column_of, compute, joined_of, parquet, replaced
+from indexer.batch.arrow import arrow, column_of, compute, joined_of, parquet
 from indexer.batch.form import OLDER_CLUSTER, OLDER_KEEP, Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.parts import SKETCHES, input_order
 from indexer.batch.sketches.sketching import sketch_files
@@ -123,13 +123,12 @@ class Sketched:
     @cached_property
     def _same(self) -> tuple[npt.NDArray[np.bool_], Differing]:
         hashes = [id_hashes(batch["id"]) for _, batch in self.batches(["id"])]
-        suspects = replaced(hashes)
+        suspects = _alike(hashes)
         ids, texts = list[str](), list[bytes | None]()
-        for place, batch in self.batches(["id", *TEXT_COLUMNS]) if suspects.size else ():
-            inside = suspects[(suspects >= place) & (suspects < place + batch.num_rows)] - place
-            taken = batch.take(column_of(inside))
-            ids += taken["id"].to_pylist()
-            texts += texts_of(taken)
+        for _, batch in taken(self.batches(["id", *TEXT_COLUMNS]) if suspects.size else (), suspects):
+            ids += batch["id"].to_pylist()
+            columns = (batch[name].to_pylist() for name in TEXT_COLUMNS)
+            texts += [None if failed is not None else digest or b"" for digest, failed in zip(*columns, strict=True)]
         without = np.zeros(len(self), dtype=np.bool_)
         last = dict(zip(ids, zip(suspects.tolist(), texts, strict=True), strict=True))
         without[suspects] = True
@@ -138,14 +137,17 @@ class Sketched:
         for name, place, text in zip(ids, suspects.tolist(), texts, strict=True):
             other, later = last[name]
             if self.first_new <= place != other and (text is None or text != later):
-                differing.add(name, self._input_of(place), self._input_of(other))
+                differing.add(name, self.input_of(place), self.input_of(other))
         return without, differing
 
-    def _input_of(self, place: int) -> str:
-        return self.input_of(int(np.searchsorted(self.offsets, place, side="right")) - 1)
-
-    def input_of(self, number: int) -> str:
+    def input_of(self, place: int) -> str:
+        number = int(np.searchsorted(self.offsets, place, side="right")) - 1
         return str(read_footer(os.fspath(self.files[number]), SKETCHES)["input"])
+
+
+def _alike(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
+    _, number, counts = np.unique(np.concatenate(hashes), return_inverse=True, return_counts=True)
+    return np.flatnonzero(counts[number] > 1)
 
 
 @dataclass(slots=True)
@@ -173,9 +175,12 @@ class Differing:
 TEXT_COLUMNS = ("text_digest", "failed")
 
 
-def texts_of(batch: Any) -> list[bytes | None]:
-    columns = (batch[name].to_pylist() for name in TEXT_COLUMNS)
-    return [None if failed is not None else digest or b"" for digest, failed in zip(*columns, strict=True)]
+def taken(batches: Iterable[tuple[int, Any]], wanted: Positions) -> Iterator[tuple[slice, Any]]:
+    """The documents at rising places, batch by batch, each with its part of `wanted`."""
+    for place, batch in batches:
+        start, end = np.searchsorted(wanted, (place, place + batch.num_rows)).tolist()
+        if start < end:
+            yield slice(start, end), batch.take(column_of(wanted[start:end] - place))
 
 
 def _as_arrived(files: Sequence[Path]) -> list[Path]:

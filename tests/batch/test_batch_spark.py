@@ -6,6 +6,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -123,7 +124,7 @@ def test_more_joined_documents_than_one_task_holds_take_rounds(
     # Where a round leaves as many as one task holds, that task does the rest.
     for most_joined, least, most in ((5 * len(pairs), 0, 0), (len(pairs), 1, 1), (1, 2, 12)):
         rounds[0] = 0
-        with frames.Kept() as kept:
+        with ExitStack() as kept:
             labels = frames.labelled(frame, count, most_joined, kept).collect()
             assert {row["owner"]: row["label"] for row in labels} == wanted
             assert len(labels) == len(wanted)
@@ -143,7 +144,7 @@ def test_the_rounds_of_a_chain_grow_with_its_logarithm(spark: Any, monkeypatch: 
     for size in (64, 512, 4096):
         numbers = np.random.default_rng(size).permutation(size).tolist()
         taken.append(0)
-        with frames.Kept() as kept:
+        with ExitStack() as kept:
             frame = spark.createDataFrame(list(pairwise(numbers)), "one bigint, other bigint")
             labels = frames.labelled(frame, 2, 1, kept).collect()
         assert {row["owner"]: row["label"] for row in labels} == dict.fromkeys(range(size), 0)

@@ -107,23 +107,19 @@ class Forest:
 
     def __init__(self, at_once: int = 1 << 22) -> None:
         self._at_once, self._waiting = at_once, 0
-        self._left: list[Positions] = []
-        self._right: list[Positions] = []
+        self._blocks = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
 
     def add(self, left: Positions, right: Positions) -> None:
-        self._left.append(left)
-        self._right.append(right)
+        self._blocks.append((left, right))
         self._waiting += left.size
         if self._waiting > self._at_once:
-            owners, labels = self.labels()
-            other = owners != labels
-            self._left, self._right = [owners[other]], [labels[other]]
+            self._blocks = [self.pairs()]
             # What is kept is not contracted again until as much has come once more.
-            self._waiting, self._at_once = 0, max(self._at_once, int(np.count_nonzero(other)))
+            self._waiting, self._at_once = 0, max(self._at_once, self._blocks[0][0].size)
 
     def labels(self) -> tuple[Positions, Positions]:
-        nothing = np.empty(0, dtype=np.int64)
-        return contracted(np.concatenate([nothing, *self._left]), np.concatenate([nothing, *self._right]))
+        left, right = (np.concatenate(side) for side in zip(*self._blocks, strict=True))
+        return contracted(left, right)
 
     def pairs(self) -> tuple[Positions, Positions]:
         owners, labels = self.labels()

@@ -15,18 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import (
-    arrow,
-    column_of,
-    compute,
-    numbers_of,
-    scalar,
-)
+from indexer.batch.arrow import arrow, column_of, compute, numbers_of
 from indexer.batch.clusters.grouping import FOUND, ClusteringFigures, alone, clusters_of, columns_of
 from indexer.batch.clusters.judging import VERDICTS, decided
 from indexer.batch.clusters.partitioning import Parts, equal_documents, parts_for, whole
 from indexer.batch.clusters.spilling import OwnerRows
-from indexer.batch.form import Form, cluster_schema, read_footer, writer, written_footer
+from indexer.batch.form import cluster_schema, read_footer, writer, written_footer
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of
 from indexer.batch.reading import clusters_of as known_clusters
 from indexer.batch.sketches.parts import SKETCHES, Inputs, Stale, inputs_for
@@ -39,8 +33,7 @@ from indexer.matching.rule import MatchRule
 from indexer.model import own_files
 from indexer.model.counts import DecidedCounts
 
-# Not by arrow.scalar(), which imports pandas.
-_NO_SIMILARITY: Any = column_of(np.zeros(1), np.ones(1, dtype=np.bool_))[0]
+_NO_ID, _NO_SIMILARITY = arrow.scalar(None, arrow.string()), arrow.scalar(None, arrow.float64())
 JUDGED = tuple(field.name for field in VERDICTS if field.name not in ("owner", "id"))
 DECIDED = (*JUDGED, "near_to", "near_similarity")
 
@@ -83,7 +76,7 @@ def cluster_rows(
         decided |= {"duplicate_of": near["near_to"], "duplicate_similarity": near["near_similarity"]}
     else:
         decided = {name: verdicts[name] for name in JUDGED}
-        decided["keep"] = compute.coalesce(decided["keep"], scalar(True))
+        decided["keep"] = compute.coalesce(decided["keep"], True)
     older = None if is_older is None else column_of(is_older)
     for name, column in before.items():
         # What was kept then may be near another one of these, and what was not is near what it was.
@@ -99,7 +92,7 @@ def cluster_rows(
     columns["duplicate_of"] = compute.if_else(is_gone, ids, decided["duplicate_of"])
     columns["duplicate_similarity"] = compute.if_else(is_gone, _NO_SIMILARITY, decided["duplicate_similarity"])
     if older is not None:
-        columns["repeats"] = compute.if_else(older, scalar(None), found["before"])
+        columns["repeats"] = compute.if_else(older, _NO_ID, found["before"])
         columns["repeats_similarity"] = compute.if_else(older, _NO_SIMILARITY, found["to_before"])
     return columns
 
@@ -114,42 +107,37 @@ def rows_beside(rows: Any, first: int, count: int) -> Any:
     return rows.take(column_of(np.maximum(place, 0), place < 0)).combine_chunks().to_batches()[0]
 
 
-@dataclass(frozen=True, slots=True)
-class RowsBeside:
-    """The rows of FOUND and VERDICTS for the documents of a file of sketches, whose owners are counted from `first` on.
-
-    `gone` are those replaced by later ones; without verdicts sketches alone decide.
-    """
-
-    first: int
-    found: RowsBetween
-    verdicts: RowsBetween | None
-    gone: npt.NDArray[np.bool_]
-    is_older: bool
-
-
 def write_clusters(
-    path: Path, target: Path, form: Form, more: Mapping[str, Any], rows: RowsBeside, *, against: bool
+    sketched: Sketched,
+    number: int,
+    out: str,
+    wanted: ClusteringOptions,
+    found: RowsBetween,
+    verdicts: RowsBetween | None,
+    gone: npt.NDArray[np.bool_],
 ) -> Counts:
-    """Write the clusters of a file of sketches to `target`, complete or not at all. Raises StoreError."""
+    """Write the clusters of a file of sketches, complete or not at all, by the rows of FOUND and VERDICTS.
+
+    Later documents replace those that are `gone`; without verdicts sketches alone decide. Raises StoreError.
+    """
+    path, target, against = sketched.files[number], target_of(sketched, number, out), bool(wanted.against)
     known = read_footer(os.fspath(path), SKETCHES)
     copied = {name: known[name] for name in ("input", "state", "together", "read")}
-    schema = cluster_schema(against=against)
-    footer = written_footer(CLUSTERS, form, {**more, **copied, **_not_compared(path)})
+    schema, first = cluster_schema(against=against), int(sketched.offsets[number])
+    footer = written_footer(CLUSTERS, sketched.form, {**rules_of(wanted), **copied, **_not_compared(path)})
     target.parent.mkdir(parents=True, exist_ok=True)
-    counts = Counts(replaced=int(np.count_nonzero(rows.gone)))
-    older = known_clusters(path, DECIDED) if rows.is_older else None
+    counts = Counts(replaced=int(np.count_nonzero(gone)))
+    older = known_clusters(path, DECIDED) if number < sketched.older else None
     with own_files.written_whole(target) as file, writer(file, schema, footer) as clusters:
-        for start, batch in batches_of(path, 0, ["id", "row"]):
-            count, before = batch.num_rows, {}
-            first = rows.first + start
+        for start, batch in sketched.batches_in(number, ["id", "row"]):
+            count, before, place = batch.num_rows, {}, start - first
             if older is not None:
-                decided = older.slice(start, count).combine_chunks()
+                decided = older.slice(place, count).combine_chunks()
                 before = {name: decided[name].combine_chunks() for name in DECIDED}
-            found = rows_beside(rows.found(first, first + count), first, count)
-            verdicts = rows.verdicts and rows_beside(rows.verdicts(first, first + count), first, count)
-            is_older = np.full(count, rows.is_older) if against else None
-            columns = cluster_rows(batch, found, verdicts, rows.gone[start : start + count], is_older, before)
+            near = rows_beside(found(start, start + count), start, count)
+            judged = verdicts and rows_beside(verdicts(start, start + count), start, count)
+            is_older = np.full(count, older is not None) if against else None
+            columns = cluster_rows(batch, near, judged, gone[place : place + count], is_older, before)
             made = arrow.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
             clusters.write_batch(made)
             if older is None:
@@ -239,12 +227,10 @@ def cluster(folder: str, out: str, wanted: ClusteringOptions) -> dict[str, Any]:
         verdicts = None
         if wanted.permitted:
             verdicts, seconds = decided(sketched, found, wanted.rule, wanted.permitted, spill, wanted.threads)
-        for number, path in enumerate(sketched.files):
-            first, end = sketched.offsets[number : number + 2].tolist()
-            judged, gone = verdicts.between if verdicts else None, sketched.without[first:end]
-            rows = RowsBeside(first, found.between, judged, gone, number < sketched.older)
-            target = target_of(sketched, number, out)
-            counts.add(write_clusters(path, target, sketched.form, rules_of(wanted), rows, against=against))
+        judged = verdicts.between if verdicts else None
+        for number in range(len(sketched.files)):
+            gone = sketched.without[slice(*sketched.offsets[number : number + 2])]
+            counts.add(write_clusters(sketched, number, out, wanted, found.between, judged, gone))
         remove_stale(sketched, out)
         return finish(said_of(sketched, figures, wanted, counts, inputs, seconds))
 

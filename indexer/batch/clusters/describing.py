@@ -22,7 +22,6 @@ from indexer.batch.arrow import (
     numbers_of,
     one_array,
     present_in,
-    scalar,
 )
 from indexer.clustering.assign import EarlierNames
 from indexer.clustering.canonical import COPY_WORDS, CanonicalRule
@@ -54,14 +53,14 @@ def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) ->
         "preferred": column_of(_preference(rows, canonical)),
         "other": compute.invert(are_mails(sources)),
         "copies": compute.count_substring_regex(_after_slash(sources), COPY_WORDS, ignore_case=True),
-        "unknown": compute.equal(times, scalar("")),
+        "unknown": compute.equal(times, ""),
         "time": times,
         "last": rows["id"] if arrivals is None else column_of(arrivals),
     }
     # Texts are sorted by their bytes in UTF-8, and so by their characters.
     order = compute.sort_indices(arrow.table(keys), sort_keys=[(name, "ascending") for name in keys])
     ranks = np.empty(len(order), dtype=np.int64)
-    ranks[numbers_of(order, np.uint64)] = np.arange(len(order))
+    ranks[numbers_of(order)] = np.arange(len(order))
     return ranks
 
 
@@ -92,7 +91,7 @@ def beside_texts(rows: Any) -> dict[str, Any]:
 
 
 def _after_slash(sources: Any) -> Any:
-    return compute.binary_join_element_wise(scalar(""), compute.coalesce(sources, scalar("")), "/")
+    return compute.binary_join_element_wise("", compute.coalesce(sources, ""), "/")
 
 
 def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
@@ -164,10 +163,10 @@ def origins_of(sources: Any, of: Positions) -> list[int]:
 
     `of` has the cluster of each, a number in order.
     """
-    encoded = compute.coalesce(sources, scalar("")).dictionary_encode()
+    encoded = compute.coalesce(sources, "").dictionary_encode()
     names: Sequence[str] = [origin_of(source) for source in encoded.dictionary.to_pylist()]
     distinct, number = np.unique(np.array(names, dtype=object), return_inverse=True)
-    origins = number[numbers_of(encoded.indices, np.int32)]
+    origins = number[numbers_of(encoded.indices)]
     apart = sorted_distinct(of * max(distinct.size, 1) + origins) // max(distinct.size, 1)
     counts: npt.NDArray[np.int64] = np.bincount(apart, minlength=int(of.max(initial=-1)) + 1)
     most: list[int] = np.minimum(counts, MOST_ORIGINS).tolist()

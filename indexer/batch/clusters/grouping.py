@@ -17,7 +17,6 @@ from indexer.batch.arrow import (
     arrow,
     bytes_of,
     column_of,
-    column_of_names,
     column_of_strings,
     compute,
     flags_of,
@@ -26,7 +25,6 @@ from indexer.batch.arrow import (
     numbers_of,
     one_array,
     present_in,
-    scalar,
     schema_of,
 )
 from indexer.batch.clusters.describing import (
@@ -270,7 +268,7 @@ def alone(ids: Any, gone: npt.NDArray[np.bool_]) -> dict[str, Any]:
     """The columns of documents that are each in a cluster of their own, null where one is `gone`."""
     count = column_of(np.ones(gone.size, dtype=np.int64), gone)
     return {
-        "cluster": column_of_names(cluster_ids(joined_of(ids)), gone),
+        "cluster": column_of(cluster_ids(joined_of(ids)), gone).cast(arrow.string()),
         "is_canonical": column_of(~gone),
         "similarity": column_of(np.ones(gone.size), gone),
         **dict.fromkeys(("size", "origins"), count),
@@ -331,7 +329,7 @@ def _are_told_by_digests(table: Any, one: Positions, other: Positions) -> npt.ND
 
 def _are_equal(left: Any, right: Any) -> npt.NDArray[np.bool_]:
     equal = compute.equal(*(compute.cast(each, arrow.binary()) for each in (left, right)))
-    return np.array(flags_of(compute.coalesce(equal, scalar(False))))
+    return flags_of(equal)
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
@@ -343,30 +341,29 @@ def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[di
 
 
 def nodes_in(table: Any, rule: MatchRule) -> Nodes:
+    made = [sketches_of(batch, rule) for batch in table.to_batches()]
+    sketches = {
+        family: Sketches(
+            Ragged.joined([one[family].payloads for one in made]),
+            Ragged.joined([one[family].keys for one in made], np.int64),
+        )
+        for family in rule.schemes
+    }
+    return nodes_of_sketches(rule, _refs_of(table), sketches)
+
+
+def _refs_of(table: Any) -> RefTable:
     refs = RefTable()
-    parts: dict[str, list[Sketches]] = {family: [] for family in rule.schemes}
     for batch in table.to_batches():
         ids = joined_of(batch["id"])
         refs.extend_packed(bytes(ids.data), ids.ends.astype(np.int64))
-        for family, made in sketches_of(batch, rule).items():
-            parts[family].append(made)
-    sketches = {
-        family: Sketches(
-            Ragged.joined([one.payloads for one in made]), Ragged.joined([one.keys for one in made], np.int64)
-        )
-        for family, made in parts.items()
-    }
-    return nodes_of_sketches(rule, refs, sketches)
+    return refs
 
 
 def equal_nodes(table: Any, rule: MatchRule) -> Nodes:
-    refs = RefTable()
-    for batch in table.to_batches():
-        ids = joined_of(batch["id"])
-        refs.extend_packed(bytes(ids.data), ids.ends.astype(np.int64))
     labels = numbers_of(table["label"])
     same = Ragged.of_matrix(np.ascontiguousarray(labels).view(np.uint8).reshape(-1, 8))
-    nodes = nodes_of_sketches(rule, refs, {"": Sketches(same, Ragged.of_integers([()] * len(same)))})
+    nodes = nodes_of_sketches(rule, _refs_of(table), {"": Sketches(same, Ragged.of_integers([()] * len(same)))})
     none = Sketches(Ragged.of_bytes([b""] * len(nodes)), Ragged.of_integers([()] * len(nodes)))
     return replace(nodes, sketches=dict.fromkeys(rule.schemes, none))
 

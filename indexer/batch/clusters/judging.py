@@ -26,8 +26,8 @@ from indexer.batch.arrow import (
     flags_of,
     numbers_of,
     parquet,
+    plain,
     present_in,
-    scalar,
     schema_of,
 )
 from indexer.batch.clusters.describing import TOLD_BY, beside_texts
@@ -84,7 +84,7 @@ def near_schema(rule: MatchRule) -> Any:
 def near_rows(documents: Any, texts: Sequence[str | ExtractionError | None], rule: MatchRule) -> Any:
     """Documents in NEAR, by a batch with its other columns and TOLD_BY, and the text of each, or why there is none."""
     packed = [zlib.compress(_encoded(text), 1) if isinstance(text, str) else None for text in texts]
-    why = [_plain(text.detail or text.reason) if isinstance(text, ExtractionError) else None for text in texts]
+    why = [plain(text.detail or text.reason) if isinstance(text, ExtractionError) else None for text in texts]
     columns = dict(zip(documents.schema.names, documents.columns, strict=True)) | beside_texts(documents)
     columns |= {"text": arrow.array(packed, arrow.binary()), "unread": column_of_strings(why)}
     schema = near_schema(rule)
@@ -93,13 +93,6 @@ def near_rows(documents: Any, texts: Sequence[str | ExtractionError | None], rul
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def in_blocks(words: Iterable[Hashes], at_once: int) -> Iterator[tuple[int, list[tuple[int, Hashes]]]]:
-    for some in chunks_by_size(words, at_once, len, at_once):
-        together = np.concatenate(some)
-        block = together >> np.uint64(58)
-        yield len(some), [(int(number), together[block == number]) for number in np.unique(block)]
 
 
 def lexicon_of(counted: Iterable[tuple[Hashes, npt.NDArray[np.int64]]], components: int) -> Lexicon:
@@ -136,8 +129,8 @@ class NearDocuments:
             rule, {name: Ragged.joined([payloads_of(one, name) for one in table.to_batches()]) for name in rule.schemes}
         )
 
-    def _numbers(self, name: str, kind: Any = np.int64) -> npt.NDArray[Any]:
-        return numbers_of(self._table[name], kind)
+    def _numbers(self, name: str) -> npt.NDArray[Any]:
+        return numbers_of(self._table[name])
 
     def _stand_ins(self) -> Positions:
         order = np.argsort(self._owners, kind="stable")
@@ -210,7 +203,7 @@ class NearDocuments:
         places = np.array([place for place, _ in found], dtype=np.int64)
         verdicts = [verdict for _, verdict in found]
         goes = np.array([verdict.reason is None for verdict in verdicts], dtype=np.bool_)
-        near, ids = self._numbers("similarity", np.float64), self._table["id"]
+        near, ids = self._numbers("similarity"), self._table["id"]
         similarity = [
             near[place] if self._of[place] == verdict.repeats else round(self._similarity(place, verdict.repeats), 4)
             for place, verdict in found
@@ -234,12 +227,8 @@ class NearDocuments:
 
 def _evidence(verdict: Verdict[int]) -> str | None:
     if verdict.relation is None:
-        return _plain(verdict.reason.sentence) if verdict.reason else None
-    return _plain(verdict.relation.evidence) or None
-
-
-def _plain(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+        return plain(verdict.reason.sentence) if verdict.reason else None
+    return plain(verdict.relation.evidence) or None
 
 
 _WORDS_AT_ONCE, _OWNERS_AT_ONCE = 1 << 22, 1 << 20
@@ -257,37 +246,37 @@ def decided(
     """
 
     def near() -> Iterator[Any]:
-        for number, path in enumerate(sketched.files):
+        for number in range(len(sketched.files)):
             first, end = sketched.offsets[number : number + 2].tolist()
             starts = range(first, end, _OWNERS_AT_ONCE)
             parts = (found.between(start, min(end, start + _OWNERS_AT_ONCE)) for start in starts)
             if rows := [part.filter(part["is_read"].is_valid()).select(_FOUND) for part in parts]:
-                stays = number < sketched.older
-                yield from near_in_file(path, arrow.concat_tables(rows), first, rule, workers, stays=stays)
+                yield from near_in_file(sketched, number, arrow.concat_tables(rows), rule, workers)
 
     verdicts, begin = OwnerRows(spill, "verdicts", VERDICTS, len(sketched)), time.monotonic()
     with text_workers(jobs, sketched.form.options) as workers, near_documents(near(), rule, spill) as given:
         seconds = time.monotonic() - begin
         blocks, components = SpillFiles(spill, "words"), 0
-        for count, some in in_blocks(given.words(), _WORDS_AT_ONCE):
-            components += count
-            for block, inside in some:
-                blocks.add(block, table_of(word=inside.view(np.int64)))
+        for some in chunks_by_size(given.words(), _WORDS_AT_ONCE, len, _WORDS_AT_ONCE):
+            components += len(some)
+            words = np.concatenate(some)
+            blocks.deal(table_of(word=words.view(np.int64)), (words >> np.uint64(58)).astype(np.int64))
         counted = (known_words(numbers_of(table["word"]).view(np.uint64)) for _, table in blocks.read())
         for batch in given.verdicts(permitted, lexicon_of(counted, components)):
             verdicts.add(batch)
     return verdicts, seconds
 
 
-def near_in_file(path: Path, rows: Any, first: int, rule: MatchRule, workers: Workers, *, stays: bool) -> Iterator[Any]:
-    """The documents of a file that are decided on, in NEAR, by their rows of FOUND; its first owner is `first`."""
+def near_in_file(sketched: Sketched, number: int, rows: Any, rule: MatchRule, workers: Workers) -> Iterator[Any]:
+    """The documents of a file that are decided on, in NEAR, by their rows of FOUND."""
     if not rows.num_rows:
         return
-    places, asked = (numbers_of(rows["owner"]) - first, flags_of(rows["is_read"]))
+    path = sketched.files[number]
+    places, asked = numbers_of(rows["owner"]) - sketched.offsets[number], flags_of(rows["is_read"])
     known = parquet.read_table(path, columns=["id", *TOLD_BY, *map(column_name, rule.schemes)]).take(column_of(places))
     beside = {name: rows[name] for name in ("owner", "component", "rank", "stand_in")} | {
-        "similarity": compute.coalesce(rows["near_similarity"], scalar(0.0)),
-        "stays": column_of(np.full(places.size, stays)),
+        "similarity": compute.coalesce(rows["near_similarity"], 0.0),
+        "stays": column_of(np.full(places.size, number < sketched.older)),
     }
     for name, column in beside.items():
         known = known.append_column(name, column)

@@ -23,7 +23,7 @@ from indexer.batch.clusters.grouping import (
     whole_runs,
 )
 from indexer.batch.clusters.spilling import SpillFiles, table_of
-from indexer.batch.reading import Sketched
+from indexer.batch.reading import Sketched, taken
 from indexer.core.components import Components
 from indexer.errors import UsageError
 from indexer.matching.rule import MatchRule
@@ -66,10 +66,7 @@ def equal_documents(sketched: Sketched, columns: Sequence[str]) -> Iterator[tupl
     several = counts[number] > 1
     wanted = np.concatenate(places)[several]
     if wanted.size:
-        tables = []
-        for place, batch in sketched.batches(columns):
-            start, end = np.searchsorted(wanted, (place, place + batch.num_rows))
-            tables.append(batch.take(column_of(wanted[start:end] - place)))
+        tables = [batch for _, batch in taken(sketched.batches(columns), wanted)]
         yield arrow.Table.from_batches(tables).append_column("label", column_of(number[several])), wanted
 
 
@@ -100,9 +97,8 @@ class Parts:
             labels[large] = self._near(large)
         of = partitions(labels[inside], self.count)
         dealt = SpillFiles(self.spill, "sketches")
-        for place, batch in self.sketched.batches(columns):
-            start, end = np.searchsorted(inside, (place, place + batch.num_rows))
-            dealt.deal(batch.take(column_of(inside[start:end] - place)), of[start:end])
+        for part, batch in taken(self.sketched.batches(columns), inside):
+            dealt.deal(batch, of[part])
         for number, table in dealt.read():
             yield table, inside[of == number]
 
@@ -138,12 +134,9 @@ class Parts:
             known = table.sort_by("owner")
             owner, label = numbers_of(known["owner"]), numbers_of(known["label"])
             for file in range(-(-number * last // self.count), -(-(number + 1) * last // self.count)):
-                for place, batch in sketched.batches_in(file, columns):
-                    start, end = np.searchsorted(owner, (place, place + batch.num_rows))
-                    taken = batch.take(column_of(owner[start:end] - place))
-                    for name, values in (("owner", owner[start:end]), ("label", label[start:end])):
-                        taken = taken.append_column(name, column_of(values))
-                    dealt.deal(taken, label[start:end] % count)
+                for part, batch in taken(sketched.batches_in(file, columns), owner):
+                    with_owner = batch.append_column("owner", column_of(owner[part]))
+                    dealt.deal(with_owner.append_column("label", column_of(label[part])), label[part] % count)
         for _, table in dealt.read():
             yield from whole_runs(table.sort_by("label").to_batches())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -13,19 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import (
-    NO_TEXT,
     arrow,
     column_of,
     column_of_bytes,
-    column_of_digests,
-    column_of_integers,
     column_of_strings,
     compute,
     flags_of,
     joined_of,
     numbers_of,
-    repeated,
-    scalar,
+    plain,
     schema_of,
 )
 from indexer.batch.form import Form, Making, column_name, sketch_schema
@@ -65,14 +61,6 @@ class Place:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The documents of some rows, and the numbers of bad rows, each with its problem."""
-
-    documents: Any
-    bad: list[BadEntry] = field(default_factory=list)
-
-
 def reads_columns(schema: Any, columns: ColumnNames) -> bool:
     names = schema.names
     if (
@@ -96,13 +84,16 @@ def reads_columns(schema: Any, columns: ColumnNames) -> bool:
     )
 
 
-def documents_of(batch: Any, first: int, place: Place, asked: ReaderOptions, time_field: str = "") -> Taken:
+def documents_of(
+    batch: Any, first: int, place: Place, asked: ReaderOptions, time_field: str = ""
+) -> tuple[Any, list[BadEntry]]:
+    """The documents of some rows, and the numbers of bad rows, each with its problem."""
     columns, names = asked.columns, batch.schema.names
     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
     text = _strings(batch, columns.text or "text")
     ids = _strings(batch, columns.id or "id")
-    wrong = compute.or_(compute.is_null(text), _filled(compute.equal(ids, NO_TEXT), bool(columns.id)))
-    long = _filled(compute.greater(compute.binary_length(text), scalar(asked.limit)), False)
+    wrong = compute.or_(compute.is_null(text), _filled(compute.equal(ids, ""), bool(columns.id)))
+    long = _filled(compute.greater(compute.binary_length(text), asked.limit), False)
     wrong = compute.or_(wrong, long)
     bad: list[BadEntry] = []
     if compute.any(wrong).as_py():
@@ -115,21 +106,19 @@ def documents_of(batch: Any, first: int, place: Place, asked: ReaderOptions, tim
         numbers = numbers[flags_of(kept)]
     row = column_of(numbers)
     if ids.null_count:
-        named = compute.binary_join_element_wise(
-            repeated(f"{place.name}:", len(row)), compute.cast(row, arrow.string()), NO_TEXT
-        )
+        named = compute.binary_join_element_wise(f"{place.name}:", compute.cast(row, arrow.string()), "")
         ids = compute.coalesce(ids, named)
     title = _strings(batch, columns.title or "title")
     url = _strings(batch, _url_name(names))
-    source = compute.if_else(_filled(compute.equal(url, NO_TEXT), True), scalar(place.source), url)
+    source = compute.if_else(_filled(compute.equal(url, ""), True), place.source, url)
     own = (columns.text or "text", columns.id or "id", columns.title or "title", _url_name(names))
     metadata, times = _metadata(batch, [name for name in names if name not in own], time_field)
-    values = [ids, row, text, compute.coalesce(title, repeated("", len(row))), source, times, metadata]
-    return Taken(arrow.RecordBatch.from_arrays(values, schema=DOCUMENTS), bad)
+    values = [ids, row, text, compute.coalesce(title, ""), source, times, metadata]
+    return arrow.RecordBatch.from_arrays(values, schema=DOCUMENTS), bad
 
 
 def _filled(flags: Any, value: bool) -> Any:
-    return compute.coalesce(flags, scalar(value))
+    return compute.coalesce(flags, value)
 
 
 def _url_name(names: Sequence[str]) -> str:
@@ -195,7 +184,7 @@ def serves(form: Form) -> bool:
 def sketched(documents: Any, making: Making, field: str = "") -> Any:
     """The sketches of documents with their texts in a field, if its name is known."""
     longest = min(LONGEST, making.limits.input_bytes // 4)
-    alone = np.asarray(numbers_of(compute.binary_length(documents["text"]), np.int32) > longest)
+    alone = numbers_of(compute.binary_length(documents["text"])) > longest
     declared: list[Mapping[str, Any] | None] = []
     if serves(making.form):
         declared = [_declared(text) for text in documents["text"].to_pylist()]
@@ -206,7 +195,7 @@ def sketched(documents: Any, making: Making, field: str = "") -> Any:
         alone = np.ones(len(alone), dtype=np.bool_)
     rest = _of_texts(documents.filter(column_of(~alone)), compress(declared, ~alone), making, field)
     # A document without words has a sketch of its digests.
-    empty = np.asarray(numbers_of(rest["tokens"]) == 0)
+    empty = numbers_of(rest["tokens"]) == 0
     alone[np.flatnonzero(~alone)[empty]] = True
     if not alone.any():
         return rest
@@ -247,13 +236,17 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
     sketches = [
         column
         for made in others
-        for column in (column_of_bytes(made.payloads), column_of_integers(made.keys), column_of(made.features))
+        for column in (
+            column_of_bytes(made.payloads),
+            arrow.ListArray.from_arrays(made.keys.offsets.astype(np.int32), made.keys.values),
+            column_of(made.features),
+        )
     ]
     counts = simhashes.features
     values = np.zeros(count, dtype=np.int64)
     values[counts > 0] = values_of(simhashes.payloads.take(counts > 0)).view(np.int64)
     blank = _blank(texts, counts)
-    titles = compute.if_else(column_of(blank), NO_TEXT, _titles(documents, texts))
+    titles = compute.if_else(column_of(blank), "", _titles(documents, texts))
     sizes = column_of(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
     digests = [text_digest(text) for text in texts.listed()]
     engines = [ENGINE + remark_on(field, "text", text) for text in texts.listed()]
@@ -265,15 +258,15 @@ def _of_texts(documents: Any, declared: Iterable[Mapping[str, Any] | None], maki
         documents["source"],
         arrow.nulls(count, arrow.string()),
         titles,
-        repeated("text", count),
-        compute.if_else(column_of(blank), NO_TEXT, column_of_strings(engines)),
+        arrow.repeat("text", count),
+        compute.if_else(column_of(blank), "", column_of_strings(engines)),
         sizes,
         column_of(counts),
         column_of((counts > 0) & (counts < form.min_tokens)),
         documents["time"],
         with_declarations(documents["metadata"], [each or {} for each in declared]),
         arrow.nulls(count, arrow.string()),
-        column_of_digests(_source_digests(documents, texts, form)),
+        arrow.array(_source_digests(documents, texts, form), arrow.binary(DIGEST_BYTES)),
         arrow.array(digests, arrow.binary(DIGEST_BYTES)),
         arrow.array(read, arrow.binary(DIGEST_BYTES)),
         arrow.array([_NOTHING_BESIDE] * count, arrow.binary()),
@@ -297,7 +290,7 @@ def _titles(documents: Any, texts: Joined) -> Any:
         lines.append(_title(texts.data, start, end))
         start = end
     own = column_of_strings(lines)
-    return compute.if_else(compute.equal(documents["title"], NO_TEXT), own, documents["title"])
+    return compute.if_else(compute.equal(documents["title"], ""), own, documents["title"])
 
 
 def _title(data: Any, start: int, end: int) -> str:
@@ -309,12 +302,10 @@ def _title(data: Any, start: int, end: int) -> str:
     return first_line(str(data[start : min(end, start + _TITLE_FROM)], "utf-8", "ignore"))[:MAX_TITLE]
 
 
-def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np.uint8]:
+def _source_digests(documents: Any, texts: Joined, form: Form) -> list[bytes]:
     info, kind = form.info, replace(form.options, format="text")
     rules = hashlib.sha256(digest_rules(info, kind).encode("utf-8", "replace"))
-    titled = (
-        documents["title"].to_pylist() if compute.any(compute.not_equal(documents["title"], NO_TEXT)).as_py() else None
-    )
+    titled = documents["title"].to_pylist() if compute.any(compute.not_equal(documents["title"], "")).as_py() else None
     data, digests, start = memoryview(texts.data), [], 0
     for place, end in enumerate(texts.ends.tolist()):
         if titled and titled[place]:
@@ -325,7 +316,7 @@ def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np
         digest.update(data[start:end])
         digests.append(digest.digest()[:DIGEST_BYTES])
         start = end
-    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), DIGEST_BYTES)
+    return digests
 
 
 def _alone(documents: Any, making: Making, field: str) -> list[SketchedRow]:
@@ -363,15 +354,15 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
     records = [row.record for row in rows]
     metadata, times = metadata_columns([record.metadata for record in records], form.time_field)
     columns: dict[str, Any] = {
-        "id": [_text(record.ref.id) for record in records],
+        "id": [plain(record.ref.id) for record in records],
         "row": [row.row for row in rows],
-        "source": [_text(record.source) for record in records],
-        "container": [row.container and _text(row.container) for row in rows],
-        "title": [_text(record.title) for record in records],
+        "source": [plain(record.source) for record in records],
+        "container": [row.container and plain(row.container) for row in rows],
+        "title": [plain(record.title) for record in records],
         "bytes": [record.size for record in records],
         "time": times,
         "metadata": metadata,
-        "failed": [None if row.failed is None else _text(row.failed) for row in rows],
+        "failed": [None if row.failed is None else plain(row.failed) for row in rows],
         column_name(SIMHASH_DOC): [each and each.bits for each in (record.fingerprint for record in records)],
     }
     for name in ("format", "extractor", "tokens", "short"):
@@ -387,7 +378,3 @@ def batch_of(rows: Sequence[SketchedRow], form: Form) -> Any:
     given = ((columns[field.name], field.type) for field in schema)
     arrays = [values if isinstance(values, arrow.Array) else arrow.array(values, kind) for values, kind in given]
     return arrow.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indexer.batch.arrow import arrow, compute, parquet, scalar
+from indexer.batch.arrow import arrow, compute, parquet
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.sketches.kernels import (
     Place,
@@ -170,7 +170,7 @@ def _count(batch: Any, counts: SketchingCounts) -> None:
     counts.failed.update(each.partition(":")[0] for each in failed)
     if failed and not counts.first_failure:
         counts.first_failure = f"{bad['id'][0]}: {failed[0]}"
-    counts.empty += (compute.sum(compute.equal(batch["tokens"], scalar(0))).as_py() or 0) - len(failed)
+    counts.empty += (compute.sum(compute.equal(batch["tokens"], 0)).as_py() or 0) - len(failed)
 
 
 def _sketches(sources: Sources, part: Part, making: Making, workers: ExtractionWorkers[Any]) -> Iterator[Any]:
@@ -201,8 +201,8 @@ def _place(part: Part, sources: Sources) -> Place:
 
 def _by_columns(stream: Any, place: Place, reader: Parquet, asked: ReaderOptions, making: Making) -> Iterator[Any]:
     def task(batch: Any, first: int) -> list[Any]:
-        taken = documents_of(batch, first, place, asked, making.form.time_field)
-        return [sketched(taken.documents, making, asked.columns.text or "text"), *_bad(taken.bad, place, making.form)]
+        documents, bad = documents_of(batch, first, place, asked, making.form.time_field)
+        return [sketched(documents, making, asked.columns.text or "text"), *_bad(bad, place, making.form)]
 
     number = 1
     with ThreadPoolExecutor(making.jobs, "neardup-batch") as pool:

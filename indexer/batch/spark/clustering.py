@@ -5,30 +5,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, column_of, column_of_bytes, column_of_strings, numbers_of, schema_of
+from indexer.batch.arrow import arrow, column_of, column_of_strings, numbers_of, parquet, schema_of
 from indexer.batch.clusters.clustering import (
     ClusteringOptions,
     Counts,
-    RowsBeside,
     RowsBetween,
     finished_in,
     remove_stale,
-    rules_of,
     said_of,
     sketched_apart,
-    target_of,
     write_clusters,
 )
 from indexer.batch.clusters.grouping import FOUND, ClusteringFigures, columns_of, compared, found_by
 from indexer.batch.clusters.judging import (
     VERDICTS,
-    in_blocks,
     lexicon_of,
     near_documents,
     near_in_file,
@@ -36,22 +32,20 @@ from indexer.batch.clusters.judging import (
     near_schema,
 )
 from indexer.batch.form import cluster_schema, sketch_schema
-from indexer.batch.reading import OLDER, TEXT_COLUMNS, Differing, Sketched, id_hashes
+from indexer.batch.reading import OLDER, TEXT_COLUMNS, Differing, Sketched, id_hashes, taken
 from indexer.batch.spark import tasks
-from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Kept, Run, found
+from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found, keep
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.batch.texts import text_workers
 from indexer.clustering.verdicts import Permitted
 from indexer.core.text import text_digest
 from indexer.errors import ExtractionError
 from indexer.matching.rule import MatchRule
-from indexer.model.ragged import Ragged
-from indexer.relations.lexicon import Hashes, Lexicon, known_words
+from indexer.model.chunking import chunks_by_size
+from indexer.relations.lexicon import Lexicon, known_words
 from indexer.schemes.base import Positions
 
-_WORDS = schema_of("block int64, words binary, counts binary")
-# The block of a row that has no words but the number of components that a task saw.
-_COMPONENTS = -1
+_WORD, _COUNTED = schema_of("word int64"), schema_of("words binary, counts binary")
 _WORDS_AT_ONCE = 1 << 20
 _NO_TEXT, _OTHER_TEXT = "no text of it was given", "another text was given than was sketched"
 # Rows with texts that Spark hands to a task at once: as many of the longest still fit its memory.
@@ -69,11 +63,10 @@ def few_rows_at_once(spark: Any) -> Iterator[None]:
         spark.conf.set(_ROWS_SETTING, before)
 
 
-def read_near(batches: Iterable[Any], sketched: Sketched, row_bits: int, rule: MatchRule) -> Iterator[Any]:
+def read_near(batches: Iterable[Any], sketched: Sketched, rule: MatchRule) -> Iterator[Any]:
     with text_workers(1, sketched.form.options) as workers:
         for (number,), rows in tasks.runs(batches, ("file",)):
-            path, stays = sketched.files[number], number < sketched.older
-            yield from near_in_file(path, rows, number << row_bits, rule, workers, stays=stays)
+            yield from near_in_file(sketched, number, rows, rule, workers)
 
 
 def with_texts(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
@@ -89,22 +82,15 @@ def with_texts(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
 
 
 def words_in(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
-    components = 0
     with near_documents(batches, rule) as given:
-        for count, some in in_blocks(given.words(), _WORDS_AT_ONCE):
-            components += count
-            for number, inside in some:
-                yield _packed(number, inside, np.empty(0, dtype=np.int64))
-    yield _packed(_COMPONENTS, np.empty(0, dtype=np.uint64), np.array([components]))
+        for some in chunks_by_size(given.words(), _WORDS_AT_ONCE, len, _WORDS_AT_ONCE):
+            yield from tasks.numbers(_WORD, np.concatenate(some).view(np.int64))
 
 
 def count_words(batches: Iterable[Any]) -> Iterator[Any]:
-    for (block,), rows in tasks.runs(batches, ("block",)):
-        if block == _COMPONENTS:
-            yield from rows.to_batches()
-            continue
-        words = np.frombuffer(b"".join(rows["words"].to_pylist()), dtype=np.uint64)
-        yield _packed(block, *known_words(words))
+    words = np.concatenate([np.empty(0, dtype=np.int64), *(numbers_of(batch["word"]) for batch in batches)])
+    packed = [arrow.array([each.tobytes()], arrow.binary()) for each in known_words(words.view(np.uint64))]
+    yield arrow.RecordBatch.from_arrays(packed, schema=_COUNTED)
 
 
 def judge(batches: Iterable[Any], rule: MatchRule, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
@@ -112,17 +98,12 @@ def judge(batches: Iterable[Any], rule: MatchRule, permitted: Permitted, lexicon
         yield from given.verdicts(permitted, lexicon)
 
 
-def _packed(block: int, words: Hashes, counts: Any) -> Any:
-    packed = [column_of_bytes(Ragged.of_bytes([np.ascontiguousarray(each).tobytes()])) for each in (words, counts)]
-    return arrow.RecordBatch.from_arrays([column_of(np.array([block])), *packed], schema=_WORDS)
-
-
 def decided(
-    clusters: Any, sketched: Sketched, row_bits: int, rule: MatchRule, permitted: Permitted, count: int, kept: Kept
+    clusters: Any, sketched: Sketched, rule: MatchRule, permitted: Permitted, count: int, kept: ExitStack
 ) -> Any:
     asked = clusters.where("is_read is not null").repartition(count, "file").sortWithinPartitions("file", "owner")
-    texts = mapped(asked, read_near, near_schema(rule), sketched, row_bits, rule)
-    return judged(kept.keep(by_component(texts, count)), rule, permitted, count)
+    texts = mapped(asked, read_near, near_schema(rule), sketched, rule)
+    return judged(keep(kept, by_component(texts, count)), rule, permitted, count)
 
 
 def judged(near: Any, rule: MatchRule, permitted: Permitted, count: int) -> Any:
@@ -134,22 +115,13 @@ def by_component(near: Any, count: int) -> Any:
 
 
 def lexicon(near: Any, rule: MatchRule, count: int) -> Lexicon:
-    words = mapped(near, words_in, _WORDS, rule)
-    counted = mapped(words.repartition(count, "block").sortWithinPartitions("block"), count_words, _WORDS).collect()
-    components = sum(
-        int(np.frombuffer(row["counts"], dtype=np.int64)[0]) for row in counted if row["block"] == _COMPONENTS
-    )
+    words = mapped(near, words_in, _WORD, rule).repartition(count, "word")
     known = (
         (np.frombuffer(row["words"], dtype=np.uint64), np.frombuffer(row["counts"], dtype=np.int64))
-        for row in counted
-        if row["block"] != _COMPONENTS
+        for row in mapped(words, count_words, _COUNTED).collect()
     )
-    return lexicon_of(known, components)
-
-
-def with_file(clusters: Any, row_bits: int) -> Any:
-    number = functions.when(functions.col("owner").isNull(), -1)
-    return clusters.withColumn("file", number.otherwise(functions.shiftright("owner", row_bits)))
+    components = near.where("text is not null").agg(functions.countDistinct("component").alias("count"))
+    return lexicon_of(known, components.head()["count"])
 
 
 # An owner is the number of its file, and in the lowest bits its place there.
@@ -159,10 +131,13 @@ _SAID = schema_of("said string")
 _TASKS = 4
 
 
+def _with_file(clusters: Any) -> Any:
+    number = functions.when(functions.col("owner").isNull(), -1)
+    return clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
+
+
 def _batches(sketched: Sketched, number: int, columns: Sequence[str]) -> Iterator[tuple[Positions, Any]]:
-    first = int(sketched.offsets[number])
-    for place, batch in sketched.batches_in(number, columns):
-        start = (number << _ROW_BITS) + place - first
+    for start, batch in sketched.batches_in(number, columns):
         yield np.arange(start, start + batch.num_rows), batch
 
 
@@ -197,16 +172,11 @@ def _with(batch: Any, **columns: Any) -> Any:
 
 def read_labelled(batches: Iterable[Any], sketched: Sketched, columns: Sequence[str]) -> Iterator[Any]:
     for (number,), rows in tasks.runs(batches, ("file",)):
-        wanted = numbers_of(rows["owner"])
-        labels = numbers_of(rows["label"])
-        for owners, batch in _batches(sketched, number, columns):
-            start, end = np.searchsorted(wanted, (owners[0], owners[-1] + 1)) if owners.size else (0, 0)
-            if start == end:
-                continue
-            places = column_of(wanted[start:end] - owners[0])
-            numbers = {"label": column_of(labels[start:end]), "owner": column_of(wanted[start:end])}
+        wanted, labels = numbers_of(rows["owner"]), numbers_of(rows["label"])
+        for part, batch in taken(sketched.batches_in(number, columns), wanted):
             # Spark takes columns by their places, and a file gives them in its own order.
-            yield _with(tasks.spark_batch(batch.select(list(columns)).take(places)), **numbers)
+            given = tasks.spark_batch(batch.select(list(columns)))
+            yield _with(given, label=column_of(labels[part]), owner=column_of(wanted[part]))
 
 
 def write_files(batches: Iterable[Any], sketched: Sketched, out: str, wanted: ClusteringOptions) -> Iterator[Any]:
@@ -219,20 +189,15 @@ def write_files(batches: Iterable[Any], sketched: Sketched, out: str, wanted: Cl
 
 
 def _write_file(rows: Any, number: int, sketched: Sketched, out: str, wanted: ClusteringOptions) -> Counts:
-    own = number << _ROW_BITS
-    count = int(sketched.offsets[number + 1] - sketched.offsets[number])
+    gone = np.zeros(parquet.read_metadata(sketched.files[number]).num_rows, dtype=np.bool_)
     [(_, owners)] = _rows([rows.filter(rows["number"].is_valid()).combine_chunks().to_batches()[0]])
-    gone = np.zeros(count, dtype=np.bool_)
-    gone[owners - own] = True
+    gone[owners - sketched.offsets[number]] = True
     found = _between(rows.filter(rows["cluster"].is_valid()).select(FOUND.names))
     verdicts = _between(rows.filter(rows["keep"].is_valid()).select(VERDICTS.names)) if wanted.permitted else None
-    beside, path = RowsBeside(own, found, verdicts, gone, number < sketched.older), sketched.files[number]
-    target, against = target_of(sketched, number, out), bool(wanted.against)
-    counts = write_clusters(path, target, sketched.form, rules_of(wanted), beside, against=against)
-    place = 0
-    for _, batch in _batches(sketched, number, found_by(wanted.rule)):
-        counts.compared += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
-        place += batch.num_rows
+    counts = write_clusters(sketched, number, out, wanted, found, verdicts, gone)
+    for owners, batch in _batches(sketched, number, found_by(wanted.rule)):
+        there = ~gone[owners - sketched.offsets[number]]
+        counts.compared += int(np.count_nonzero(compared(batch, wanted.rule) & there))
     return counts
 
 
@@ -260,29 +225,30 @@ def cluster(
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     most_grouped = wanted.most_grouped or MOST_GROUPED
     against = bool(wanted.against)
+    numbered = replace(sketched, offsets=np.arange(len(sketched.files) + 1) << _ROW_BITS)
     run = Run(
         wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against, by_arrival=True
     )
-    with finished_in(out) as finish, plain_errors(), Kept() as kept, few_rows_at_once(spark):
-        gone, differing = _gone(_files(spark, sketched, {}, count), sketched, count)
+    with finished_in(out) as finish, plain_errors(), ExitStack() as kept, few_rows_at_once(spark):
+        gone, differing = _gone(_files(spark, numbered, {}, count), numbered, count)
         if not wanted.latest:
             differing.require_none()
-        files = _files(spark, sketched, gone, count)
+        files = _files(spark, numbered, gone, count)
 
         def read(names: Sequence[str], step: tasks.Step, schema: Any, *given: Any) -> Any:
-            return mapped(files, read_files, schema, sketched, list(names), step, *given)
+            return mapped(files, read_files, schema, numbered, list(names), step, *given)
 
-        documents = Documents(read, lambda labels, names: _read_at(labels, sketched, names, count))
-        clusters = with_file(found(documents, run, kept), _ROW_BITS)
+        documents = Documents(read, lambda labels, names: _read_at(labels, numbered, names, count))
+        clusters = _with_file(found(documents, run, kept))
         every = files.withColumn("file", functions.col("number"))
         if wanted.permitted:
-            clusters = kept.keep(clusters)
-            verdicts = decided(clusters, sketched, _ROW_BITS, wanted.rule, wanted.permitted, count, kept)
-            every = every.unionByName(with_file(verdicts, _ROW_BITS), allowMissingColumns=True)
+            clusters = keep(kept, clusters)
+            verdicts = decided(clusters, numbered, wanted.rule, wanted.permitted, count, kept)
+            every = every.unionByName(_with_file(verdicts), allowMissingColumns=True)
         every = clusters.unionByName(every, allowMissingColumns=True)
         dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
         figures, counts.differing = ClusteringFigures(), differing.count
-        for row in mapped(dealt, write_files, _SAID, sketched, out, wanted).collect():
+        for row in mapped(dealt, write_files, _SAID, numbered, out, wanted).collect():
             said = json.loads(row["said"])
             if "clusters" in said:
                 figures.add(ClusteringFigures(**said))
@@ -322,7 +288,7 @@ def _gone(files: Any, sketched: Sketched, count: int) -> tuple[dict[int, bytes],
     differing = Differing()
     for row in told:
         if row["differs"] and (row["owner"] >> _ROW_BITS) >= sketched.older:
-            places = (sketched.input_of(row[name] >> _ROW_BITS) for name in ("owner", "last"))
+            places = (sketched.input_of(row[name]) for name in ("owner", "last"))
             differing.add(row["id"], *places)
     owners = np.sort(np.array([row["owner"] for row in told], dtype="<i8"))
     numbers = owners >> _ROW_BITS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,30 +19,14 @@ from indexer.matching.rule import MatchRule
 BLOCKS = 4
 
 
-class Kept:
-    """DataFrames computed once, and kept, on disk if memory is short, until dropped or closed."""
-
-    def __init__(self) -> None:
-        self._frames: list[Any] = []
-
-    def __enter__(self) -> Kept:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        for frame in list(self._frames):
-            self.drop(frame)
-
-    def keep(self, frame: Any) -> Any:
-        self._frames.append(frame.persist())
-        return frame
-
-    def drop(self, frame: Any) -> None:
-        self._frames.remove(frame)
-        frame.unpersist()
+def keep(kept: ExitStack, frame: Any) -> Any:
+    """A DataFrame computed once, and kept, on disk if memory is short, until `kept` is closed."""
+    kept.callback(frame.unpersist)
+    return frame.persist()
 
 
-def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
-    found = kept.keep(pairs)
+def labelled(pairs: Any, count: int, most_joined: int, kept: ExitStack) -> Any:
+    found = keep(kept, pairs)
     pairs, (number, now), before = found, _figures(found), None
     while number > most_joined and now != before:
         pairs, before = _cut_off(_stars(pairs, count)), now
@@ -51,9 +36,9 @@ def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
     else:
         owners = _both_ways(pairs, count).withColumnRenamed("one", "owner").groupBy("owner")
         labels = owners.agg(functions.least("owner", functions.min("other")).alias("label"))
-    labels = kept.keep(labels)
+    labels = keep(kept, labels)
     labels.count()
-    kept.drop(found)
+    found.unpersist()
     return labels
 
 
@@ -130,17 +115,17 @@ class Documents:
     labelled: Callable[[Any, Sequence[str]], Any]
 
 
-def found(documents: Documents, run: Run, kept: Kept) -> Any:
+def found(documents: Documents, run: Run, kept: ExitStack) -> Any:
     count = run.partitions
     blocked = documents.mapped(found_by(run.rule), tasks.block_values, tasks.BLOCKED, run.rule, count * BLOCKS)
     pairs = mapped(sorted_blocks(blocked, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)
     labels = labelled(pairs, count, run.most_joined, kept)
     too_large = labels.groupBy("label").count().where(functions.col("count") > run.most_grouped).select("label")
-    too_large = kept.keep(too_large)
+    too_large = keep(kept, too_large)
     equal = _grouped(documents, _equal(documents), run, equal=True)
     if not too_large.head(1):
         return _grouped(documents, labels, run).unionByName(equal)
-    near = kept.keep(_verified(documents, labels.join(too_large, "label", "left_semi"), run))
+    near = keep(kept, _verified(documents, labels.join(too_large, "label", "left_semi"), run))
     within = labelled(near.where("figures is null").drop("figures"), count, run.most_joined, kept)
     made = _grouped(documents, labels.join(too_large, "label", "left_anti").unionByName(within), run)
     said = near.where("figures is not null").select("figures")

@@ -22,7 +22,7 @@ from indexer.batch.sketches.parts import Part
 from indexer.batch.sketches.sketching import begin, forget, sketch_parts, unfinished
 from indexer.batch.spark.clustering import cluster
 from indexer.batch.spark.frames import MOST_JOINED
-from indexer.batch.spark.session import numbered, plain_errors, storage
+from indexer.batch.spark.session import dealt, plain_errors, storage
 from indexer.batch.steps import Steps
 from indexer.ingest.sources import Selection, Sources
 from indexer.model.chunking import chunks, chunks_by_size
@@ -59,8 +59,8 @@ def sketch(
         # What a task that failed has left is written again, so that it is counted.
         left = list(unfinished(sources, parts, folder, counts))
         if left:
-            given = left, sources.selection, replace(making, jobs=1), os.path.abspath(folder)
-            for row in numbered(spark, len(left), _sketch_some, _SAID, *given).collect():
+            given = sources.selection, replace(making, jobs=1), os.path.abspath(folder)
+            for row in dealt(spark, left, _sketch_some, _SAID, *given).collect():
                 for name, value in json.loads(row["said"]).items():
                     known = getattr(counts, name)
                     if isinstance(known, Counter):
@@ -74,11 +74,9 @@ def sketch(
     return counts
 
 
-def _sketch_some(
-    numbers: Iterable[int], parts: Sequence[Part], selection: Selection, making: Making, folder: str
-) -> Iterator[Any]:
+def _sketch_some(parts: Iterable[Part], selection: Selection, making: Making, folder: str) -> Iterator[Any]:
     summary, sources = SketchingCounts(), Sources([], selection)
-    sketch_parts(sources, (parts[number] for number in numbers), folder, making, summary)
+    sketch_parts(sources, parts, folder, making, summary)
     summary.left_out = sources.passed_over.total
     said = {each.name: getattr(summary, each.name) for each in fields(summary)}
     yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(said)])], schema=_SAID)
@@ -87,20 +85,18 @@ def _sketch_some(
 def write(spark: Any, chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any) -> None:
     there = replace(output, out=os.path.abspath(output.out), jobs=1)
     with plain_errors():
-        numbered(spark, len(chosen), _write_some, _NOTHING, chosen, there, standing).collect()
+        dealt(spark, chosen, _write_some, _NOTHING, there, standing).collect()
 
 
-def _write_some(
-    numbers: Iterable[int], chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any
-) -> Iterator[Any]:
-    write_parts((chosen[number] for number in numbers), output, standing)
+def _write_some(chosen: Iterable[tuple[Part, Path]], output: Output, standing: Any) -> Iterator[Any]:
+    write_parts(chosen, output, standing)
     yield arrow.RecordBatch.from_pylist([], schema=_NOTHING)
 
 
 def read(spark: Any, parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRead]:
     with plain_errors():
         # All tasks at once; what they read waits on their disks until it is asked for.
-        frame = numbered(spark, len(parts), _read_some, _WORDS, parts, asked).persist(storage.StorageLevel.DISK_ONLY)
+        frame = dealt(spark, list(enumerate(parts)), _read_some, _WORDS, asked).persist(storage.StorageLevel.DISK_ONLY)
         try:
             frame.count()
             for row in frame.toLocalIterator():
@@ -109,10 +105,9 @@ def read(spark: Any, parts: Sequence[Part], asked: Cutting) -> Iterator[WordsRea
             frame.unpersist()
 
 
-def _read_some(numbers: Iterable[int], parts: Sequence[Part], asked: Cutting) -> Iterator[Any]:
-    for number in numbers:
-        read = read_words([parts[number]], asked)
-        for rows in chunks_by_size(read, _AT_ONCE, lambda row: row.words.nbytes, _BYTES):
+def _read_some(parts: Iterable[tuple[int, Part]], asked: Cutting) -> Iterator[Any]:
+    for number, part in parts:
+        for rows in chunks_by_size(read_words([part], asked), _AT_ONCE, lambda row: row.words.nbytes, _BYTES):
             made = [(number, row.id, row.time, row.words.tobytes()) for row in rows]
             columns = zip(zip(*made, strict=True), _WORDS.types, strict=True)
             arrays = [arrow.array(values, kind) for values, kind in columns]
@@ -121,12 +116,6 @@ def _read_some(numbers: Iterable[int], parts: Sequence[Part], asked: Cutting) ->
 
 def cut(spark: Any, chosen: Sequence[tuple[Part, PartCuts]], asked: Cutting, out: str) -> Iterator[Any]:
     with plain_errors():
-        frame = numbered(spark, len(chosen), _cut_some, CUT, chosen, asked, out)
+        frame = dealt(spark, chosen, write_cut, CUT, asked, out)
         for rows in chunks(frame.collect(), _AT_ONCE):
             yield arrow.RecordBatch.from_pylist([row.asDict() for row in rows], schema=CUT)
-
-
-def _cut_some(
-    numbers: Iterable[int], chosen: Sequence[tuple[Part, PartCuts]], asked: Cutting, out: str
-) -> Iterator[Any]:
-    yield from write_cut((chosen[number] for number in numbers), asked, out)

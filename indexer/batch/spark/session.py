@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -77,14 +77,14 @@ def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: 
     return frame.mapInArrow(run, ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema))
 
 
-def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-    start = os.getcwd()
+def dealt(spark: Any, items: Sequence[Any], step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
+    start, count = os.getcwd(), len(items)
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         with suppress(OSError):
             # Files are named as they were seen from there.
             os.chdir(start)
-        return step((number for batch in batches for number in batch["id"].to_pylist()), *given)
+        return step((items[number] for batch in batches for number in batch["id"].to_pylist()), *given)
 
     return mapped(spark.range(0, count, 1, max(1, min(count, _MOST_TASKS))), run, schema)
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from indexer.batch.reading import Sketched, rule_of
 from indexer.batch.sketches.parts import SKETCHES, Stale, inputs_for
 from indexer.batch.spark import tasks
 from indexer.batch.spark.clustering import by_component, judged, with_texts
-from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Kept, Run, found
+from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found, keep
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.verdicts import Permitted
@@ -146,15 +147,15 @@ def clusters(  # noqa: PLR0913 - they are options of the command
         every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
-    permitted, kept = _permitted(verify, remove), Kept()
+    permitted, kept = _permitted(verify, remove), ExitStack()
     with plain_errors():
         counting = every.where(f"not {_REPLACED}")
         clustered = found(_documents(counting, _written(known)[1]), run, kept)
         if permitted is None:
             return _with_clusters(every, clustered, run, None)
-        clustered = kept.keep(clustered)
+        clustered = keep(kept, clustered)
         near = by_component(_near(counting, clustered, texts, run), run.partitions)
-        return _with_clusters(every, clustered, run, judged(kept.keep(near), rule, permitted, run.partitions))
+        return _with_clusters(every, clustered, run, judged(keep(kept, near), rule, permitted, run.partitions))
 
 
 def _form_in(sketches: Any) -> Form:

@@ -19,8 +19,6 @@ from indexer.batch.arrow import (
     flags_of,
     numbers_of,
     present_in,
-    repeated,
-    scalar,
     schema_of,
 )
 from indexer.batch.clusters.blocking import Forest, connected, finder_blocks, shared, verified
@@ -69,7 +67,7 @@ def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any
         documents = arrow.RecordBatch.from_arrays(batch.columns, schema=DOCUMENTS)
         made = sketched(documents, making)
         schema = spark_schema(made.schema).append(arrow.field("form", arrow.string()))
-        columns = [*spark_batch(made).columns, repeated(written, made.num_rows)]
+        columns = [*spark_batch(made).columns, arrow.repeat(written, made.num_rows)]
         yield arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -106,7 +104,7 @@ def rows_of_clusters(batches: Iterable[Any], schema: Any, *, by_sketch: bool) ->
         is_older, before, more = None, {}, {}
         if "older" in schema.names:
             is_older, more = flags_of(batch["older"]), {"older": batch["older"]}
-            before = {"keep": compute.coalesce(batch[OLDER_KEEP], scalar(True))}
+            before = {"keep": compute.coalesce(batch[OLDER_KEEP], True)}
         gone = ~present_in(batch["counts"])
         # The rows are those of its id, so also beside a replaced document.
         own = ("id", "owner", "older", OLDER_KEEP)
