@@ -43,9 +43,7 @@ def hamming_matrix(left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
 
 def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
     """The masks of the tables for the cheapest all-pairs search among distinct hashes; a single 0 means no tables."""
-    masks = np.zeros(lib.ND_MAX_TABLES, dtype=np.uint64)
-    count = lib.nd_pairs_plan(pointer(distinct), distinct.size, distance, pointer(masks))
-    return masks[:count]
+    return _plan(lib.nd_pairs_plan, lib.ND_MAX_TABLES, distinct, distance)
 
 
 def pairs_bucket_mask(mask: int, count: int) -> int:
@@ -123,9 +121,12 @@ class IndexTable:
 
 def index_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
     """The masks of the distance + 1 tables of a lookup index."""
-    masks = np.zeros(MAX_DISTANCE + 1, dtype=np.uint64)
-    count = lib.nd_index_plan(pointer(distinct), distinct.size, distance, pointer(masks))
-    return masks[:count]
+    return _plan(lib.nd_index_plan, MAX_DISTANCE + 1, distinct, distance)
+
+
+def _plan(function: Any, most: int, distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
+    masks = np.zeros(most, dtype=np.uint64)
+    return masks[: function(pointer(distinct), distinct.size, distance, pointer(masks))]
 
 
 def index_search(

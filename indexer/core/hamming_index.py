@@ -23,6 +23,7 @@ from indexer.core.sketches import sorted_distinct
 from indexer.errors import StoreError, UsageError
 from indexer.model import own_files
 from indexer.model.hashes import as_hashes
+from indexer.model.ragged import ranges
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -77,8 +78,8 @@ class HammingIndex:
         at = np.searchsorted(self._distinct, kept)
         counts = np.diff(self._starts)[at]
         starts = np.append(0, np.cumsum(counts)).astype(np.int64)
-        source = np.repeat(self._starts[at] - starts[:-1], counts) + np.arange(starts[-1])
-        self._distinct, self._starts, self._positions = kept, starts, self._positions[source]
+        self._positions = self._positions[ranges(self._starts[at], counts)]
+        self._distinct, self._starts = kept, starts
 
     @property
     def distance(self) -> int:
@@ -141,11 +142,11 @@ class HammingIndex:
     def _expand(self, queries: npt.NDArray[Any], values: Hashes, asked: Hashes) -> HammingHits:
         at = np.searchsorted(self._distinct, values)
         counts = self._starts[at + 1] - self._starts[at]
-        ends = np.cumsum(counts)
-        source = np.repeat(self._starts[at] - (ends - counts), counts) + np.arange(ends[-1] if ends.size else 0)
         numbers = queries.astype(np.int64)
         distances = np.bitwise_count(asked[numbers] ^ values).astype(np.uint8)
-        return HammingHits(np.repeat(numbers, counts), self._positions[source], np.repeat(distances, counts))
+        return HammingHits(
+            np.repeat(numbers, counts), self._positions[ranges(self._starts[at], counts)], np.repeat(distances, counts)
+        )
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         tables = (array for table in self._tables for array in (table.offsets, table.values))
@@ -216,9 +217,7 @@ def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> IndexTab
 
 
 def _sorted(unsorted: Sequence[HammingHits]) -> HammingHits:
-    if not unsorted:
-        empty = np.empty(0, dtype=np.int64)
-        return HammingHits(empty, empty.copy(), np.empty(0, dtype=np.uint8))
-    query, position, distance = (np.concatenate(parts) for parts in zip(*unsorted, strict=True))
+    nothing = (np.empty(0, dtype=kind) for kind in (np.int64, np.int64, np.uint8))
+    query, position, distance = (np.concatenate(parts) for parts in zip(nothing, *unsorted, strict=True))
     order = np.lexsort((position, distance, query))
     return HammingHits(query[order], position[order], distance[order])

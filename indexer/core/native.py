@@ -28,10 +28,6 @@ def check(status: int) -> None:
         raise UsageError("the weights add up to more than a signed 64-bit bucket holds")
 
 
-def taken(tokens: Any) -> bytes:
-    return bytes(ffi.buffer(tokens.text, tokens.length)) if tokens.length else b""
-
-
 def adopted(values: Any, count: int, kind: type[Scalar]) -> NDArray[Scalar]:
     owned = values if count <= _FEW else ffi.gc(values, lib.nd_free)
     if count:

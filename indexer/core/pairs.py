@@ -27,6 +27,7 @@ from indexer.core.hamming import (
     pairs_scan,
     pairs_scatter,
 )
+from indexer.core.sketches import sorted_distinct
 from indexer.errors import UsageError, shown, takes_named
 from indexer.model.hashes import as_hashes
 
@@ -63,11 +64,9 @@ def find_pairs(
     depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds only a few blocks of pairs. Raises
     UsageError for other distances or types.
     """
-    blocks = list(iter_pairs(hashes, distance, threads, collapse=collapse))
-    if not blocks:
-        empty = np.empty(0, dtype=np.int64)
-        return Pairs(empty, empty.copy(), np.empty(0, dtype=np.uint8))
-    left, right, distances = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    nothing = (np.empty(0, dtype=kind) for kind in (np.int64, np.int64, np.uint8))
+    blocks = zip(nothing, *iter_pairs(hashes, distance, threads, collapse=collapse), strict=True)
+    left, right, distances = (np.concatenate(parts) for parts in blocks)
     order = np.lexsort((right, left))
     return Pairs(left[order], right[order], distances[order])
 
@@ -132,7 +131,7 @@ class _ValuePositions:
 
     @classmethod
     def of(cls, hashes: Hashes, held: list[HashPairs], repeated: Hashes) -> _ValuePositions:
-        wanted = _distinct(np.sort(np.concatenate([*(part for block in held for part in block), repeated])))
+        wanted = sorted_distinct(np.concatenate([*(part for block in held for part in block), repeated]))
         if wanted.size > hashes.size // 4:
             return cls.all(hashes)
         at, near = find_values(hashes, wanted)
@@ -202,7 +201,7 @@ def value_pairs(distinct: Hashes, distance: int, threads: int) -> Iterator[HashP
     if masks.size == 1 and masks[0] == 0:
         # Rows near the front meet more of the others; many small ranges even that out.
         bounds = np.unique(np.linspace(0, distinct.size, 64, dtype=np.int64)).tolist()
-        tasks = [partial(pairs_brute, distinct, distance, BLOCK_PAIRS, rows) for rows in _ranges(bounds)]
+        tasks = [partial(pairs_brute, distinct, distance, BLOCK_PAIRS, rows) for rows in pairwise(bounds)]
         yield from _in_order(tasks, threads)
         return
     scattered = np.empty_like(distinct)
@@ -210,23 +209,15 @@ def value_pairs(distinct: Hashes, distance: int, threads: int) -> Iterator[HashP
         bucket_mask = pairs_bucket_mask(int(masks[table]), distinct.size)
         offsets = _scatter(distinct, bucket_mask, scattered, threads)
         buckets = Buckets(scattered, offsets, bucket_mask, masks, table)
-        parts = _even_ranges(offsets, threads * RANGES_PER_THREAD)
-        yield from _in_order([partial(pairs_scan, buckets, distance, BLOCK_PAIRS, part) for part in parts], threads)
-
-
-def _ranges(edges: Sequence[int]) -> list[tuple[int, int]]:
-    return list(pairwise(edges))
-
-
-def _even_ranges(offsets: Hashes, parts: int) -> list[tuple[int, int]]:
-    wanted = np.linspace(0, int(offsets[-1]), parts + 1)
-    edges = np.unique(np.append(np.searchsorted(offsets, wanted[:-1]), offsets.size - 1)).tolist()
-    return _ranges(edges)
+        wanted = np.linspace(0, int(offsets[-1]), threads * RANGES_PER_THREAD + 1)[:-1]
+        edges = np.unique(np.append(np.searchsorted(offsets, wanted), offsets.size - 1)).tolist()
+        tasks = [partial(pairs_scan, buckets, distance, BLOCK_PAIRS, part) for part in pairwise(edges)]
+        yield from _in_order(tasks, threads)
 
 
 def _scatter(values: Hashes, bucket_mask: int, out: Hashes, threads: int) -> Hashes:
     buckets = 1 << bucket_mask.bit_count()
-    slices = [values[a:b] for a, b in _ranges(np.linspace(0, values.size, threads + 1, dtype=np.int64).tolist())]
+    slices = [values[a:b] for a, b in pairwise(np.linspace(0, values.size, threads + 1, dtype=np.int64).tolist())]
     counts = np.zeros((threads, buckets), dtype=np.uint64)
     _together([partial(pairs_count, part, bucket_mask, counts[n]) for n, part in enumerate(slices)])
     # The values of a bucket stand in the order of the slices, so the outcome is the same for any number of them.

@@ -144,17 +144,6 @@ def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | N
     return None if status == lib.ND_EMPTY else projection
 
 
-def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
-    """The distinct 64-bit integers, in order of first occurrence: uint64 of shape (m,).
-
-    Raises MemoryError.
-    """
-    kept = np.array(as_hashes(numbers, "numbers"))
-    count = ffi.new("size_t *", kept.size)
-    check(lib.nd_distinct(pointer(kept), count))
-    return kept[: count[0]]
-
-
 def sorted_distinct(numbers: NDArray[_Integer]) -> NDArray[_Integer]:
     """The distinct integers, rising.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer._core import ffi, lib
-from indexer.core.native import adopted, check, pointer, taken
+from indexer.core.native import adopted, check, pointer
 from indexer.errors import UsageError
 from indexer.model.joined import encoded
 
@@ -93,17 +93,7 @@ def without_marks(text: str | bytes) -> bytes:
     text with marks is returned in NFKC_Casefold, any other unchanged. Raises MemoryError.
     """
     data = encoded(text)
-    if data.isascii():
-        return data
-    made = ffi.new("nd_tokens *")
-    status = lib.nd_without_marks(ffi.from_buffer(data), len(data), made)
-    if status == lib.ND_EMPTY:
-        return data
-    check(status)
-    try:
-        return taken(made)
-    finally:
-        lib.nd_tokens_free(made)
+    return data if data.isascii() else _rewritten(lib.nd_without_marks, data)
 
 
 def _hashes(status: int, hashes: Any) -> NDArray[np.uint64]:
@@ -275,9 +265,12 @@ def folded_text(text: str | bytes) -> bytes:
 def _rewritten(function: Any, text: str | bytes) -> bytes:
     data = encoded(text)
     made = ffi.new("nd_tokens *")
-    check(function(ffi.from_buffer(data), len(data), made))
+    status = function(ffi.from_buffer(data), len(data), made)
+    if status == lib.ND_EMPTY:
+        return data
+    check(status)
     try:
-        return taken(made)
+        return bytes(ffi.buffer(made.text, made.length)) if made.length else b""
     finally:
         lib.nd_tokens_free(made)
 

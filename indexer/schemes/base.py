@@ -122,6 +122,8 @@ class Scheme(ABC):
     default_similarity: float
     """The similarity from which two documents count as near-duplicates unless the user says otherwise."""
 
+    payload_bytes: int = 0
+    """The number of bytes of every payload; 0 if it depends on the text."""
     unit: ClassVar[Literal["bits", "share"]] = "share"
     """The unit that a threshold is written in: bits that may differ, or the share that must be equal."""
     of_parts: ClassVar[bool] = False
@@ -210,12 +212,13 @@ class Scheme(ABC):
         """The sketches from the core's results by the scheme's `forms`."""
         raise NotImplementedError(self.family, features)
 
-    @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The similarity, 0 to 1, of one payload to each of the others: shape (len(others),).
 
-        Raises PayloadError for a payload of another scheme.
+        A scheme overrides this or compare(). Raises PayloadError for a payload of another scheme.
         """
+        require_bytes(self, (payload, *others))
+        return self.compare_one(payload, Ragged.of_bytes(others))
 
     @abstractmethod
     def plan(self, similarity: float) -> Plan:
@@ -349,10 +352,11 @@ def sketch_texts(schemes: Sequence[Scheme], texts: Texts) -> list[SketchedTexts]
     return [made[scheme.id] for scheme in schemes]
 
 
-def require_bytes(scheme: Scheme, payloads: Iterable[bytes], size: int) -> None:
-    """Raise PayloadError unless all payloads have this many bytes."""
+def require_bytes(scheme: Scheme, payloads: Iterable[bytes]) -> None:
+    """Raise PayloadError unless all payloads have as many bytes as those of the scheme."""
+    size = scheme.payload_bytes
     for payload in payloads:
-        if len(payload) != size:
+        if size and len(payload) != size:
             raise no_payload(f"{scheme.family}: a payload of {len(payload)} bytes, not {size}")
 
 

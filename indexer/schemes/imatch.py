@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import compress
 
 import numpy as np
@@ -13,7 +13,8 @@ from indexer.core.sketches import among
 from indexer.core.text import hash_tokens
 from indexer.errors import UsageError
 from indexer.model import Sketch
-from indexer.schemes.base import Parameter, Plan, Scheme, checked_integer, checked_share, require_bytes
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, checked_integer, checked_share
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
 from indexer.text.corpus import Corpus, resource_name
@@ -64,6 +65,7 @@ class IMatch(Scheme):
         idf = np.log(self.corpus.documents / frequencies) / max(np.log(self.corpus.documents), 1e-300)
         self.lexicon = self.corpus.hashes[(idf >= self.low) & (idf <= self.high)]
         self.layout = KeyLayout(self.sublexicons + 1, KEY_BITS)
+        self.payload_bytes = DIGEST_BYTES * self.layout.tables
         self.default_similarity = 1 / self.layout.tables
 
     @classmethod
@@ -97,11 +99,9 @@ class IMatch(Scheme):
         )
         return Sketch(self.id, b"".join(digests), tuple(in_each), len(terms))
 
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        size = DIGEST_BYTES * (self.sublexicons + 1)
-        require_bytes(self, (payload, *others), size)
-        rows = np.frombuffer(b"".join((payload, *others)), dtype=">u8").reshape(-1, self.sublexicons + 1)
-        own, there = rows[0], rows[1:]
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        rows = payloads.matrix(self.payload_bytes).view(">u8")
+        own, there = rows[left], rows[right]
         agreeing = np.sum((there == own) & (own != 0), axis=1)
         present = np.sum((there != 0) | (own != 0), axis=1)
         return np.asarray(agreeing / np.maximum(present, 1), dtype=np.float64)

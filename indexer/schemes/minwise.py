@@ -7,7 +7,6 @@ the similarity.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from math import comb, isclose
 
 import numpy as np
@@ -18,10 +17,10 @@ from indexer.core.sketches import (
     MAX_ROWS,
     MAX_VALUES,
     band_keys,
-    distinct,
     equal_parts,
     equal_parts_of_pairs,
     pack,
+    sorted_distinct,
 )
 from indexer.errors import UsageError
 from indexer.model import Sketch
@@ -75,26 +74,18 @@ class MinwiseScheme(Scheme):
         if signature is None:
             return None
         keys = band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
-        return Sketch(self.id, self._packed(signature), tuple(keys.tolist()), distinct(features).size)
+        return Sketch(self.id, self._packed(signature), tuple(keys.tolist()), sorted_distinct(features).size)
 
     def _packed(self, signature: Signature) -> bytes:
         return packed_bits(signature, self.bits)
 
-    @property
-    def _size(self) -> int:
-        return (self.values * self.bits + 7) // 8
-
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        require_bytes(self, (payload, *others), self._size)
-        return self.compare_one(payload, Ragged.of_bytes(others))
-
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        equal = equal_parts_of_pairs(payloads.matrix(self._size), left, right, self.bits)
+        equal = equal_parts_of_pairs(payloads.matrix(self.payload_bytes), left, right, self.bits)
         return estimated(equal, self.values, self.bits)
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
-        require_bytes(self, (payload,), self._size)
-        return estimated(equal_parts(payload, payloads.matrix(self._size), self.bits), self.values, self.bits)
+        require_bytes(self, (payload,))
+        return estimated(equal_parts(payload, payloads.matrix(self.payload_bytes), self.bits), self.values, self.bits)
 
     def plan(self, similarity: float) -> Plan:
         asked = checked_share(self.family, "similarity", similarity)
@@ -113,6 +104,7 @@ class MinwiseScheme(Scheme):
         self.rows = checked_integer(self.family, "rows", rows, 1, min(MAX_ROWS, values))
         if bands * rows > values:
             raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
+        self.payload_bytes = (values * bits + 7) // 8
         self.layout = KeyLayout(bands, KEY_BITS)
         self._tables = np.arange(bands, dtype=np.uint64) << np.uint64(KEY_BITS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,6 @@ class Passages(Scheme):
         del weights
         kept = sorted_distinct(winnowed(features, self.window) & _KEY_MASK)
         return Sketch(self.id, _payload(kept).tobytes(), tuple(kept.tolist()), int(kept.size)) if kept.size else None
-
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         return np.asarray(np.max(self.shares(payloads, left, right), axis=1, initial=0.0), dtype=np.float64)

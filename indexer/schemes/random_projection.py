@@ -8,7 +8,6 @@ from itertools import combinations
 from math import acos, comb, isclose, pi
 
 import numpy as np
-import numpy.typing as npt
 
 from indexer.core.sketches import equal_parts_of_pairs, random_projection
 from indexer.core.text import token_hashes, without_marks
@@ -25,7 +24,6 @@ from indexer.schemes.base import (
     checked_choice,
     checked_integer,
     checked_share,
-    require_bytes,
 )
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.text.counts import counted
@@ -59,7 +57,7 @@ class RandomProjection(Scheme):
     def __init__(self, bits: int = 256, block: int = 32) -> None:
         self.bits = checked_choice(self.family, "bits", bits, range(64, MAX_BITS + 1, 64))
         self.block = checked_integer(self.family, "block", block, 8, min(MAX_BLOCK, bits))
-        self.layout = KeyLayout(bits // block, block)
+        self.layout, self.payload_bytes = KeyLayout(bits // block, block), bits // 8
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -82,12 +80,8 @@ class RandomProjection(Scheme):
         )
         return Sketch(self.id, payload, tuple(keys), counted.size)
 
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        require_bytes(self, (payload, *others), self.bits // 8)
-        return self.compare_one(payload, Ragged.of_bytes(others))
-
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        equal = equal_parts_of_pairs(payloads.matrix(self.bits // 8), left, right)
+        equal = equal_parts_of_pairs(payloads.matrix(self.payload_bytes), left, right)
         return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:

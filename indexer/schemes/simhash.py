@@ -70,24 +70,16 @@ class BitScheme(Scheme):
     unit = "bits"
     bits: int
 
-    @property
-    def _size(self) -> int:
-        return self.bits // 8
-
     def _words(self, payloads: Ragged) -> npt.NDArray[Any]:
         # In whatever order the bytes are read, the bits that differ are as many.
-        return payloads.matrix(self._size).view(f"u{min(self._size, 8)}")
-
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        require_bytes(self, (payload, *others), self._size)
-        return self.compare_one(payload, Ragged.of_bytes(others))
+        return payloads.matrix(self.payload_bytes).view(f"u{min(self.payload_bytes, 8)}")
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         words = self._words(payloads)
         return self._similar(words[left], words[right])
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
-        require_bytes(self, (payload,), self._size)
+        require_bytes(self, (payload,))
         words = self._words(payloads)
         return self._similar(words, np.frombuffer(payload, dtype=words.dtype))
 
@@ -103,7 +95,7 @@ class BitScheme(Scheme):
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
         distance = self._distance(similarity)
-        require_bytes(self, (sketch.payload,), self._size)
+        require_bytes(self, (sketch.payload,))
         if self.bits == 64:
             return simhash64.probes(int.from_bytes(sketch.payload, "big"), distance)
         return blocks.probes(sketch.payload, distance)
@@ -152,7 +144,7 @@ class SimhashDoc(BitScheme):
     family = SIMHASH_DOC
     summary = "Compares 64 bits, voted on by the words; the smallest way to find copies with few changes."
     measure = "share of equal bits of the simhash"
-    bits = 64
+    bits, payload_bytes = 64, 8
     joins_keys = False
     exact_join = True
     default_similarity = 1 - DEFAULT_DISTANCE / 64
@@ -190,7 +182,7 @@ class SimhashDoc(BitScheme):
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         if len(payloads) > _FEW:
             return super().compare_one(payload, payloads)
-        require_bytes(self, (payload,), 8)
+        require_bytes(self, (payload,))
         # As most lookups find: so few are compared before numpy has begun.
         asked, data = int.from_bytes(payload), payloads.matrix(8).tobytes()
         rows = (int.from_bytes(data[place : place + 8]) for place in range(0, len(data), 8))

@@ -51,7 +51,7 @@ class SimhashVariant(BitScheme):
         self.weights = check_weights(weights)
         if type(bits) is not int or bits not in WIDTHS:
             raise UsageError(f"bits={bits}: a simhash has 32, 64 or 128")
-        self.bits = bits
+        self.bits, self.payload_bytes = bits, bits // 8
         self.corpus = corpus
         if (corpus is not None) != (self.weights == "tfidf"):
             raise UsageError("corpus: weights=tfidf needs the statistics of a corpus, and nothing else takes them")
@@ -102,12 +102,9 @@ class SimhashVariant(BitScheme):
         return b"".join(value.to_bytes(8, "big") for value in values if value is not None) or None
 
     def _sketch(self, payload: bytes, features: int) -> Sketch:
-        payload = payload[: self.bits // 8]
-        if self.bits == 64:
-            packed = tuple(simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
-        else:
-            packed = blocks.keys(payload)
-        return Sketch(self.id, payload, packed, features)
+        payload = payload[: self.payload_bytes]
+        keys = self.keys_of(Ragged.of_bytes([payload])).row(0)
+        return Sketch(self.id, payload, tuple(keys.tolist()), features)
 
 
 def recipe_parameters(of: Recipe) -> dict[str, Parameter]:

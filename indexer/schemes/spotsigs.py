@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.sketches import among, intersection_sizes
+from indexer.core.sketches import among, intersection_sizes, sorted_distinct
 from indexer.core.text import tokenise
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
@@ -100,9 +100,6 @@ class SpotSigs(Scheme):
         packed = dict.fromkeys(_packed(first, self._partition(elements.size)))
         return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(packed), int(elements.size))
 
-    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        return self.compare_one(payload, Ragged.of_bytes(others))
-
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         sizes = payloads.sizes // _SPOT_BYTES
         if not np.all(sizes[left]) or not np.all(sizes[right]):
@@ -172,10 +169,7 @@ def numbered(spots: Hashes) -> Hashes:
     rising = np.sort(spots)
     first = np.searchsorted(rising, rising, side="left")
     occurrence = (np.arange(rising.size) - first).astype(np.uint64)
-    numbers = np.sort(mixed(rising + occurrence * STEP))
-    fresh = np.ones(numbers.size, dtype=bool)
-    fresh[1:] = numbers[1:] != numbers[:-1]
-    return np.compress(fresh, numbers)
+    return sorted_distinct(mixed(rising + occurrence * STEP))
 
 
 def _numbers(payloads: Ragged) -> Hashes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import Annotated, Literal
 
 import regex
@@ -62,22 +62,15 @@ def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Differe
     coded = ["".join(_character(numbers.setdefault(word, len(numbers))) for word, _ in side) for side in (ours, theirs)]
     pieces: list[Piece] = []
     same = removed = added = 0
-    for equal, start, end, other_start, other_end in _joined(
-        (step.tag, step.src_start, step.src_end, step.dest_start, step.dest_end) for step in Levenshtein.opcodes(*coded)
-    ):
-        one, other = end - start, other_end - other_start
+    for equal, some in groupby(Levenshtein.opcodes(*coded), lambda step: step.tag == "equal"):
+        steps = list(some)
+        mine, yours = ours[steps[0].src_start : steps[-1].src_end], theirs[steps[0].dest_start : steps[-1].dest_end]
+        one, other = len(mine), len(yours)
         if equal:
             same += one
         else:
             removed, added = removed + one, added + other
-        pieces.append(
-            Piece(
-                "same" if equal else "changed",
-                _text(ours[start:end]),
-                _text(theirs[other_start:other_end]),
-                max(one, other),
-            )
-        )
+        pieces.append(Piece("same" if equal else "changed", _text(mine), _text(yours), max(one, other)))
     return Difference(tuple(pieces), same, removed, added, limit, ours_cut or theirs_cut)
 
 
@@ -113,17 +106,3 @@ def _character(number: int) -> str:
 
 def _text(words: list[tuple[str, str]]) -> str:
     return "".join(word + (" " if space else "") for word, space in words)
-
-
-def _joined(steps: Iterable[tuple[str, int, int, int, int]]) -> Iterator[tuple[bool, int, int, int, int]]:
-    open_: tuple[bool, int, int, int, int] | None = None
-    for tag, start, end, other_start, other_end in steps:
-        equal = tag == "equal"
-        if open_ and open_[0] == equal:
-            open_ = (equal, open_[1], end, open_[3], other_end)
-            continue
-        if open_:
-            yield open_
-        open_ = (equal, start, end, other_start, other_end)
-    if open_:
-        yield open_

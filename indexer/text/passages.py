@@ -6,9 +6,11 @@ letter costs a letter instead of five shingles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -118,8 +120,8 @@ def common_passages(left: Alignable, right: Alignable, *, least: int = LEAST_WOR
         left.items.hashes, right.items.hashes, size=min(size, fewest), gap=gap, least=min(wanted * per_word, fewest)
     )
     aligning = _Aligning(left, right, _FEW * per_word, wanted)
-    for chain in _chains(runs):
-        aligning.add(chain)
+    for _, chain in groupby(runs.tolist(), itemgetter(3)):
+        aligning.add([(left, right, size) for left, right, size, _ in chain])
     passages = [passage for _, passage in sorted(aligning.passages.items(), key=lambda item: item[0])]
     return CommonPassages(tuple(_outermost(passages)), aligning.shares(), words)
 
@@ -234,15 +236,6 @@ def _same(words: Sequence[str], changed: Sequence[int]) -> Mask:
     sizes = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     owners = np.searchsorted(np.cumsum(sizes), changed, side="right")
     return np.asarray(np.bincount(owners, minlength=len(words)) <= (1 - _SAME_WORD) * sizes)
-
-
-def _chains(runs: npt.NDArray[np.uint32]) -> Iterator[list[_Row]]:
-    rows = runs.tolist()
-    start = 0
-    for number in range(1, len(rows) + 1):
-        if number == len(rows) or rows[number][3] != rows[start][3]:
-            yield [(left, right, size) for left, right, size, _ in rows[start:number]]
-            start = number
 
 
 def _letters(text: str, words: Words) -> Words:
