@@ -16,9 +16,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from indexer.errors import MachineError, NeardupError, UsageError
 from indexer.extract import wire
@@ -95,15 +95,14 @@ class WorkerPool:
             "keep_text": keep_text,
         }
         self._given = pickle.dumps(given) if given else b""
-        self._limits = limits
+        self.options, self.limits, self.closed = options, limits, False
         self._jobs = jobs
-        self._threads: list[threading.Thread] = []
-        self._items: queue.SimpleQueue[Item[Any] | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[Extracted[Any, Any] | Failed[Any] | BaseException] = queue.SimpleQueue()
+        # The kernel ends a worker with the thread that started it (PR_SET_PDEATHSIG), so each thread has its own.
+        self._threads, self._own = ThreadPoolExecutor(jobs, "neardup-worker"), threading.local()
+        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._under_way = 0
         self._workers: set[_Worker] = set()
         self._lock = threading.Lock()
-        self._closed = False
 
     def map(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, Any] | Failed[Key]]:
         try:
@@ -113,11 +112,15 @@ class WorkerPool:
         finally:
             self.abandon()
 
+    def outcomes(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, Any] | Failed[Key]]:
+        """The outcome of each item, in order, one after the other; for any number of threads at once."""
+        for item in items:
+            yield self._begun(item).result()
+
     def take(self, item: Item[Any]) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
         # Counted first: an interruption between the two must not leave an item that nobody knows of.
         self._under_way += 1
-        self._items.put(item)
-        self._start_thread()
+        self._begun(item).add_done_callback(self._done.put)
         if self._under_way >= self._jobs * (1 + _AHEAD):
             yield self._outcome()
 
@@ -131,81 +134,58 @@ class WorkerPool:
             self.close()
 
     def _outcome(self) -> Extracted[Any, Any] | Failed[Any]:
-        outcome = self._outcomes.get()
+        outcome = self._done.get()
         self._under_way -= 1
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
+        made: Extracted[Any, Any] | Failed[Any] = outcome.result()
+        return made
 
     def close(self) -> None:
         with self._lock:
-            if self._closed:
+            if self.closed:
                 return
-            self._closed = True
+            self.closed = True
             for worker in self._workers:
                 worker.kill()
-        # As many as there can be threads: one whose start was interrupted may serve already, unknown to this list.
-        for _ in range(self._jobs):
-            self._items.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in [*self._workers]:
+            self._end(worker)
         if self._pages:
             self._pages.slots.close()
 
-    def __enter__(self) -> WorkerPool:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _start_thread(self) -> None:
-        if self._closed:
-            raise UsageError("the pool of workers is closed")
-        if len(self._threads) < min(self._under_way, self._jobs):
-            thread = threading.Thread(target=self._serve, name="neardup-worker", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError as error:
-                raise MachineError(f"no thread can be started to read documents: {error}") from None
-            self._threads.append(thread)
+    def _begun(self, item: Item[Key]) -> Future[Extracted[Key, Any] | Failed[Key]]:
+        try:
+            return self._threads.submit(self._extract, item)
+        except RuntimeError as error:
+            if self.closed:
+                raise _closed() from None
+            raise MachineError(f"no thread can be started to read documents: {error}") from None
 
-    def _serve(self) -> None:
-        """Drive one worker process after another.
-
-        The kernel ends a worker with the thread that started it (PR_SET_PDEATHSIG), so each thread starts its own.
-        """
-        worker: _Worker | None = None
-        while (item := self._items.get()) is not None and not self._closed:
-            try:
-                if worker is None or not worker.alive:
-                    worker = self._begin(worker)
-                outcome = worker.extract(item, self._limits)
-                if worker.documents > 1 and isinstance(outcome, Failed) and outcome.reason == "crashed":
-                    # It may have been killed before it saw this document, or by what earlier ones left in it.
-                    worker = self._begin(worker)
-                    outcome = worker.extract(item, self._limits)
-                self._outcomes.put(outcome)
-                if worker.retired:
-                    self._end(worker)
-                    worker = None
-            except BaseException as error:
-                # To the caller's thread, or it would wait for this outcome forever.
-                self._outcomes.put(error)
-        self._end(worker)
+    def _extract(self, item: Item[Key]) -> Extracted[Key, Any] | Failed[Key]:
+        worker: _Worker | None = getattr(self._own, "worker", None)
+        if worker is None or not worker.alive:
+            worker = self._begin(worker)
+        outcome = worker.extract(item, self.limits)
+        if worker.documents > 1 and isinstance(outcome, Failed) and outcome.reason == "crashed":
+            # It may have been killed before it saw this document, or by what earlier ones left in it.
+            worker = self._begin(worker)
+            outcome = worker.extract(item, self.limits)
+        if worker.retired:
+            self._end(worker)
+        return outcome
 
     def _begin(self, before: _Worker | None) -> _Worker:
         self._end(before)
         with self._lock:
-            if self._closed:
-                raise UsageError("the pool of workers is closed")
+            if self.closed:
+                raise _closed()
             try:
-                worker = _Worker(self._pages)
+                self._own.worker = worker = _Worker(self._pages)
             except OSError as error:
                 raise MachineError(f"no process can be started to read documents: {error.strerror}") from None
             self._workers.add(worker)
@@ -222,6 +202,10 @@ class WorkerPool:
                 self._workers.discard(worker)
                 worker.kill()
             worker.reap()
+
+
+def _closed() -> UsageError:
+    return UsageError("the pool of workers is closed")
 
 
 class SharedPages(NamedTuple):
@@ -243,7 +227,7 @@ class _Worker:
         self._pages = pages
         self._text_limit = 0
         self._format: str | None = None
-        self._process = subprocess.Popen(
+        self._process: Any = subprocess.Popen(
             [sys.executable, "-P", "-m", "indexer.extract.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -268,7 +252,7 @@ class _Worker:
         self._format = setup["options"]["format"]
         self._text_limit = 4 * int(setup["limits"]["input_bytes"]) + 1024
         try:
-            self._send(setup, given)
+            wire.send(self._process.stdin, wire.plain(setup), given)
             answer, _ = self._receive(time.monotonic() + _START_SECONDS)
         except (EOFError, TimeoutError, OSError, wire.ProtocolError) as error:
             self.kill()
@@ -287,7 +271,7 @@ class _Worker:
         try:
             pages = {str(number): text for number, text in known.items()}
             asked = {name: getattr(item, name) for name in ("name", "format", "extractor", "told")} | {"pages": pages}
-            self._send(asked, item.data)
+            wire.send(self._process.stdin, wire.plain(asked), item.data)
             answer, text = self._answer(read, limits)
             if "machine" in answer:
                 raise MachineError(str(answer["machine"]))
@@ -295,7 +279,7 @@ class _Worker:
             if "reason" in answer:
                 reason = answer["reason"] if answer["reason"] in REASONS else "malformed"
                 return Failed(item.key, reason, str(answer.get("detail", "")))
-            document = Document(text.decode("utf-8", "replace"), **answer["document"])
+            document: Document = dataclasses.replace(answer["document"], text=text.decode("utf-8", "replace"))
             if not isinstance(document.declared, dict):
                 raise TypeError("what a document declares is no object")
             return Extracted(item.key, document, answer["result"])
@@ -345,9 +329,8 @@ class _Worker:
 
     def reap(self) -> None:
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+        self._process.stdin.close()
+        self._process.stdout.close()
 
     def _how_it_ended(self, limits: Limits) -> str:
         status = self._process.wait()
@@ -361,23 +344,10 @@ class _Worker:
             )
         return f"the worker ended with status {status}"
 
-    def _send(self, message: dict[str, Any], data: bytes = b"") -> None:
-        assert self._process.stdin is not None  # noqa: S101 - for the type checker
-        for piece in wire.frame(message, data):
-            left = memoryview(piece)
-            while left:
-                left = left[self._process.stdin.write(left) :]
-
     def _receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
-        head = self._read(wire.HEAD_SIZE, deadline)
-        text, size = wire.lengths(head, self._text_limit)
-        message = wire.message(self._read(text, deadline))
-        if not isinstance(message, dict):
-            raise wire.ProtocolError("not an object")
-        return message, self._read(size, deadline)
+        return wire.receive(lambda size: self._read(size, deadline), self._text_limit)
 
     def _read(self, size: int, deadline: float) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101 - for the type checker
         pipe = self._process.stdout.fileno()
         poll = select.poll()
         poll.register(pipe, select.POLLIN)

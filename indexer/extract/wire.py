@@ -11,12 +11,11 @@ import dataclasses
 import json
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 from indexer import model
 
 _HEAD = struct.Struct(">IQ")
-HEAD_SIZE = _HEAD.size
 # What a document says of itself besides its text is small, and so should be what a task makes of it.
 MAX_JSON = 64 << 20
 
@@ -33,28 +32,33 @@ class ProtocolError(Exception):
     """The other side sent something other than a frame."""
 
 
-def frame(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
-    return frame_of_plain(plain(message), data)
-
-
-def frame_of_plain(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
+def send(file: IO[bytes], message: Any, data: bytes = b"") -> None:
+    """Write a frame of a message in JSON's types."""
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return _HEAD.pack(len(text), len(data)) + text, data
+    for piece in (_HEAD.pack(len(text), len(data)) + text, data):
+        left = memoryview(piece)
+        while left:
+            left = left[file.write(left) :]
 
 
-def lengths(head: bytes, limit: int) -> tuple[int, int]:
-    """The lengths of the JSON and the bytes after a head. Raises ProtocolError beyond the limits."""
-    text, data = _HEAD.unpack(head)
-    if text > MAX_JSON or data > limit:
-        raise ProtocolError(f"a frame of {text} and {data} bytes")
-    return text, data
+def receive(read: Callable[[int], bytes], limit: int) -> tuple[dict[str, Any], bytes]:
+    """The next frame, of at most `limit` bytes besides its message.
 
-
-def message(text: bytes) -> Any:
+    Raises EOFError at the end, ProtocolError for anything else.
+    """
+    head = read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        raise EOFError
+    size, more = _HEAD.unpack(head)
+    if size > MAX_JSON or more > limit:
+        raise ProtocolError(f"a frame of {size} and {more} bytes")
     try:
-        return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
+        message = _restored(json.loads(read(size).decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, RecursionError, LookupError) as error:
         raise ProtocolError(str(error)) from None
+    if not isinstance(message, dict):
+        raise ProtocolError("not an object")
+    return message, read(more)
 
 
 def plain(value: Any) -> Any:

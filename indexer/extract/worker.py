@@ -16,7 +16,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from indexer.errors import ExtractionError, MachineError, machines_fault
@@ -25,7 +25,6 @@ from indexer.extract.base import LEAST_MEMORY, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.ending import end_with_parent
 from indexer.extract.text import cleaned
-from indexer.model import Document
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -44,9 +43,6 @@ _SYSTEM = (
     *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
 )
 
-# A document's text goes beside the answer.
-_SENT = [field.name for field in fields(Document) if field.name not in ("text", "left_out")]
-
 WorkerTask = Callable[..., Any]
 
 
@@ -56,7 +52,7 @@ def main() -> None:
     # Before anything is read or imported that could start a thread: what runs already would not be held.
     landlock.only_read(_needed())
     try:
-        setup, given = _receive(requests)
+        setup, given = wire.receive(requests.read, _NO_LIMIT)
         options, limits = Options(**setup["options"]), Limits(**setup["limits"])
         task = _load(setup["task"], given)
         idle = _address_space()
@@ -64,42 +60,42 @@ def main() -> None:
     except EOFError:
         return
     except MachineError as error:
-        _send(answers, {"failed": str(error)})
+        wire.send(answers, {"failed": str(error)})
         return
     except Exception as error:
-        _send(answers, {"failed": f"{type(error).__name__}: {error}"})
+        wire.send(answers, {"failed": f"{type(error).__name__}: {error}"})
         return
-    _send(answers, {"ready": True})
+    wire.send(answers, {"ready": True})
     held = idle + _HELD * limits.memory
     while True:
         try:
-            request, data = _receive(requests)
+            request, data = wire.receive(requests.read, _NO_LIMIT)
         except EOFError:
             return
-        reader = _reader(request, options, limits, setup["slots"], answers) if options.ocr else None
-        answer, text = _answer(request, data, options, limits, task, setup["keep_text"], reader)
-        del data
+        known = request.pop("pages")
+        reader = _reader(known, options, limits, setup["slots"], answers) if options.ocr else None
+        item = Item(None, data, **request)
+        answer, text = _answer(item, options, limits, task, setup["keep_text"], reader)
+        del data, item
         answer["retire"] = _address_space() > held
-        _send(answers, answer, text)
+        wire.send(answers, answer, text)
 
 
 def _reader(
-    request: dict[str, Any], options: Options, limits: Limits, slots: tuple[int, int], answers: BinaryIO
+    known: dict[str, str], options: Options, limits: Limits, slots: tuple[int, int], answers: BinaryIO
 ) -> PageReader:
     """A reader of scanned pages. It sends each text at once, so that a later failure loses none."""
     from indexer.extract.ocr.pages import PageReader, Slots
 
-    known = {int(number): text for number, text in request["pages"].items()}
-
     def tell(number: int, text: str | None) -> None:
-        _send(answers, {"page": number, "text": text})
+        wire.send(answers, {"page": number, "text": text})
 
-    return PageReader(options.ocr, limits, known=known, told=tell, slots=Slots(*slots))
+    pages = {int(number): text for number, text in known.items()}
+    return PageReader(options.ocr, limits, known=pages, told=tell, slots=Slots(*slots))
 
 
 def _answer(
-    request: dict[str, Any],
-    data: bytes,
+    item: Item[None],
     options: Options,
     limits: Limits,
     task: WorkerTask | None,
@@ -107,8 +103,7 @@ def _answer(
     reader: PageReader | None,
 ) -> tuple[dict[str, Any], bytes]:
     try:
-        item = Item(None, data, request["name"], request["format"], request["extractor"], request["told"])
-        document = read_document(data, item.name, item.options(options), limits, reader)
+        document = read_document(item.data, item.name, item.options(options), limits, reader)
         result = None
         if task is not None:
             try:
@@ -119,10 +114,9 @@ def _answer(
                 if fault := machines_fault(error, "the text can't be worked on here"):
                     raise fault from None
                 raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
-        answer = {name: wire.plain(getattr(document, name)) for name in _SENT}
-        if keep_text:
-            answer["left_out"] = wire.plain(document.left_out)
-        return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
+        # The text goes beside the answer.
+        sent = replace(document, text="", left_out=document.left_out if keep_text else ())
+        return {"document": wire.plain(sent), "result": result}, document.text.encode() if keep_text else b""
     except MachineError as error:
         return {"machine": cleaned(str(error))[:_MAX_DETAIL]}, b""
     except ExtractionError as error:
@@ -184,22 +178,6 @@ def _address_space() -> int:
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
     return 0
-
-
-def _receive(requests: BinaryIO) -> tuple[dict[str, Any], bytes]:
-    head = requests.read(wire.HEAD_SIZE)
-    if len(head) < wire.HEAD_SIZE:
-        raise EOFError
-    text, size = wire.lengths(head, _NO_LIMIT)
-    message = wire.message(requests.read(text))
-    return message, requests.read(size)
-
-
-def _send(answers: BinaryIO, message: dict[str, Any], data: bytes = b"") -> None:
-    for piece in wire.frame_of_plain(message, data):
-        left = memoryview(piece)
-        while left:
-            left = left[answers.write(left) :]
 
 
 if __name__ == "__main__":

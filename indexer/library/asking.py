@@ -22,7 +22,7 @@ from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.extract.kept import KeptWorkers
+    from indexer.extract import WorkerPool
     from indexer.library.options import Extraction
     from indexer.matching.asking import QuestionSource, Unanswered
     from indexer.matching.question import Question
@@ -83,7 +83,7 @@ class QuestionReader:
     extraction: Extraction
     columns: ColumnNames
     folder: str
-    workers: KeptWorkers | None = None
+    workers: WorkerPool | None = None
 
     def questions(self, asked: Any, by: AskedBy) -> Iterator[Question | Unanswered]:
         """The documents asked about. Raises UsageError."""

@@ -21,7 +21,7 @@ from indexer.stores import Store
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.extract.kept import KeptWorkers
+    from indexer.extract import WorkerPool
 
 __all__ = ["AT_ONCE", "MatchRule", "OpenStore", "Progress", "explained", "rule_of"]
 
@@ -38,19 +38,19 @@ class OpenStore:
     `workers` read files as questions; without them, each call starts some and ends them.
     """
 
-    workers: KeptWorkers | None = None
+    workers: WorkerPool | None = None
 
     def __init__(self, store: Store, name: str, schemes: Sequence[str] = (), tell: Tell = warned) -> None:
         self.store, self.name, self.tell = store, name, tell
         self._added = tuple(schemes)
         self._lock = threading.RLock()
 
-    def kept_workers(self, most: int) -> KeptWorkers:
-        from indexer.extract.kept import KeptWorkers
+    def kept_workers(self, most: int) -> WorkerPool:
+        from indexer.extract import WorkerPool
         from indexer.ingest.indexing import default_jobs
         from indexer.library.options import Extraction, content_of
 
-        return KeptWorkers(min(most, default_jobs()), *Extraction().reading(content_of(self.store)))
+        return WorkerPool(min(most, default_jobs()), *Extraction().reading(content_of(self.store)))
 
     def rule(self, match: AnyRule = None, *, hashes: bool = False) -> MatchRule:
         """The requested rule, else the store's default; with `hashes` for hashes of simhash-doc alone.

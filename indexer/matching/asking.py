@@ -28,7 +28,7 @@ from indexer.stores.sketches import Found
 from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
-    from indexer.extract.kept import KeptWorkers
+    from indexer.extract import WorkerPool
 
 T = TypeVar("T")
 
@@ -185,9 +185,9 @@ class ReadingSettings(NamedTuple):
     jobs: int
     options: Options
     limits: Limits
-    kept: KeptWorkers | None = None
+    kept: WorkerPool | None = None
 
-    def workers(self) -> AbstractContextManager[ExtractionWorkers[None] | KeptWorkers]:
+    def workers(self) -> AbstractContextManager[ExtractionWorkers[None] | WorkerPool]:
         if self.kept is not None and (self.kept.options, self.kept.limits) == (self.options, self.limits):
             return nullcontext(self.kept)
         return texts(self.jobs, self.options, self.limits)
@@ -227,7 +227,7 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
 
 
 def read_documents(
-    items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | KeptWorkers, how: ReadingSettings
+    items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | WorkerPool, how: ReadingSettings
 ) -> list[Document | Failed[int]]:
     read: dict[int, Document | Failed[int]] = {}
     wanted: list[Item[int]] = []

@@ -11,7 +11,7 @@ import pytest
 
 from indexer.errors import UsageError
 from indexer.extract.base import Extracted, Failed, Item, Limits, Options
-from indexer.extract.kept import KeptWorkers
+from indexer.extract.pool import WorkerPool
 from tests.processes import children
 
 LIMITS = Limits(seconds=2, memory=512 << 20)
@@ -19,7 +19,7 @@ LIMITS = Limits(seconds=2, memory=512 << 20)
 
 def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
     before = children(os.getpid())
-    with KeptWorkers(2, Options(), LIMITS) as kept:
+    with WorkerPool(2, Options(), LIMITS) as kept:
         assert children(os.getpid()) == before
 
         def text(number: int) -> str:
@@ -44,9 +44,9 @@ def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
 
 def test_a_document_over_its_limit_costs_itself(tmp_path: Path) -> None:
     deep = b"<div>" * 3_000_000
-    with KeptWorkers(1, Options(), Limits(seconds=20, input_bytes=1000)) as kept:
+    with WorkerPool(1, Options(), Limits(seconds=20, input_bytes=1000)) as kept:
         outcomes = list(kept.outcomes([Item(0, deep, "", "html"), Item(1, b"<p>after</p>", "", "html")]))
     assert isinstance(outcomes[0], Failed)
     assert isinstance(outcomes[1], Extracted)
     with pytest.raises(UsageError, match="jobs=0"):
-        KeptWorkers(0, Options(), LIMITS)
+        WorkerPool(0, Options(), LIMITS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import struct
 from typing import Any
 
 import pytest
@@ -21,35 +23,44 @@ VALUES = st.recursive(
 )
 
 
+def sent(message: Any, data: bytes = b"") -> io.BytesIO:
+    file = io.BytesIO()
+    wire.send(file, wire.plain(message), data)
+    file.seek(0)
+    return file
+
+
 @given(VALUES)
 def test_values_arrive_as_they_were_sent(value: Any) -> None:
-    head, body = wire.frame(value, b"x")
-    assert wire.lengths(head[: wire.HEAD_SIZE], 1) == (len(head) - wire.HEAD_SIZE, 1)
-    assert wire.message(head[wire.HEAD_SIZE :]) == value
-    assert body == b"x"
+    assert wire.receive(sent({"value": value}, b"x").read, 1) == ({"value": value}, b"x")
 
 
 def test_a_document_arrives() -> None:
     document = Document("text", notes=("a", "b"), size=3)
-    assert wire.message(wire.frame(document)[0][wire.HEAD_SIZE :]) == document
+    assert wire.receive(sent({"document": document}).read, 0) == ({"document": document}, b"")
 
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b"{", b"\xff", b'{"$Popen":{}}', b'{"$Fingerprint":{"value":1}}', b'{"$bytes":"!"}', b"[" * 100_000],
+    [b"", b"[]", b"{", b"\xff", b'{"$Popen":{}}', b'{"$Fingerprint":{"value":1}}', b'{"$bytes":"!"}', b"[" * 100_000],
 )
 def test_nonsense_is_refused(text: bytes) -> None:
+    frame = io.BytesIO(struct.pack(">IQ", len(text), 0) + text)
     with pytest.raises(wire.ProtocolError):
-        wire.message(text)
+        wire.receive(frame.read, 0)
 
 
 def test_too_long_a_frame_is_refused() -> None:
-    head, _ = wire.frame({}, b"12345")
-    with pytest.raises(wire.ProtocolError):
-        wire.lengths(head[: wire.HEAD_SIZE], 4)
+    with pytest.raises(wire.ProtocolError, match="5 bytes"):
+        wire.receive(sent({}, b"12345").read, 4)
+
+
+def test_the_end_is_no_frame() -> None:
+    with pytest.raises(EOFError):
+        wire.receive(io.BytesIO(b"\0" * 11).read, 0)
 
 
 @pytest.mark.parametrize("value", [object(), {1: 2}, {"$bytes": 1}, {1, 2}])
 def test_what_json_lacks_is_refused(value: Any) -> None:
     with pytest.raises(TypeError):
-        wire.frame(value)
+        wire.plain(value)
