@@ -1,7 +1,7 @@
 """Leave content never shown, and boilerplate, out of HTML.
 
 HTML elements and roles mark boilerplate, and so do the classes and ids authors use. A name alone decides nothing: a
-menu holds mostly links, a banner is short, a footer is no chapter.
+menu holds mostly links, a banner is short, a footer is no chapter. Elements are nodes of selectolax, or look like them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any
+
+from selectolax.lexbor import LexborNode
 
 from indexer.core.markup import Scan
 from indexer.extract.base import Content
@@ -99,43 +101,8 @@ _MANY_NAMES = 40
 # Characters; no boilerplate is as long, and boxes within boxes would have a long text read over and over.
 _LONGEST = 100_000
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-
-
-class Element(Protocol):
-    """An element for these decisions, from either extractor."""
-
-    @property
-    def tag(self) -> str: ...
-
-    @property
-    def attributes(self) -> Mapping[str, Any]: ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def own_text(self) -> str:
-        """The text in it outside other elements."""
-
-    def children(self) -> Iterable[Self]: ...
-
-    @property
-    def gone(self) -> bool: ...
-
-    def remove(self) -> None: ...
-
-    def replace(self, text: str) -> None: ...
-
-    def prepend(self, text: str) -> None: ...
-
-    def ancestors(self) -> Iterable[str]: ...
-
-    def inside(self, selector: str) -> Iterable[str]: ...
-
-    def holds(self, selector: str) -> bool: ...
-
-
-Kind = TypeVar("Kind", bound=Element)
+MAX_DEPTH = 512
+"""The parser's cost grows with the square of the depth; browsers stop here too."""
 
 
 def selector(page: Scan, content: Content) -> str:
@@ -148,75 +115,108 @@ def selector(page: Scan, content: Content) -> str:
     return ",".join(dict.fromkeys(found))
 
 
-def remove(found: Iterable[Element], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
-    elements, stay = [], []
+def remove(found: Iterable[LexborNode], page: Scan, content: Content) -> tuple[tuple[str, str], ...]:
+    nodes, stay = [], []
     aside: list[tuple[str, str]] = []
-    for element in found:
+    for node in found:
         # What stood in something left out is gone already.
-        says_more = element.tag in _SAYS_MORE and not element.gone
-        if says_more and element.tag in _ALWAYS_OUT:
-            if element.tag not in _NO_WORDS and (said := cleaned(element.text)):
-                aside.append((element.tag, said))
-            element.remove()
+        says_more = node.tag in _SAYS_MORE and not _is_gone(node)
+        if says_more and node.tag in _ALWAYS_OUT:
+            if node.tag not in _NO_WORDS and (said := cleaned(_text(node))):
+                aside.append((node.tag, said))
+            node.decompose()
             continue
-        elements.append(element)
-        aside += _written_out(element) if says_more else ()
+        nodes.append(node)
+        aside += _written_out(node) if says_more else ()
     text = ",".join([name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles)
-    for element in elements:
-        if not element.gone:
-            # A banner is known by its buttons, which are left out themselves.
-            if left_out(element, content):
-                aside.append((_kind_of(element), cleaned(element.text)))
-                element.remove()
-            elif content == "landmarks" and asks_for_consent(element, text):
-                aside.append(("cookie banner", cleaned(element.text)))
-                element.remove()
-            else:
-                stay.append(element)
+    for node in nodes:
+        if _is_gone(node):
+            continue
+        # The parser makes them anew each time.
+        attributes = node.attributes
+        # A banner is known by its buttons, which are left out themselves.
+        if _is_left_out(node, attributes, content):
+            aside.append((_kind_of(node, attributes), cleaned(_text(node))))
+            node.decompose()
+        elif content == "landmarks" and _asks_for_consent(node, attributes, text):
+            aside.append(("cookie banner", cleaned(_text(node))))
+            node.decompose()
+        else:
+            stay.append((node, attributes))
     if content == "landmarks":
         # From the innermost outwards, so that a box is judged by what is left in it.
-        for element in reversed(stay):
-            if not element.gone and (said := named_boilerplate(element, text)):
+        for node, attributes in reversed(stay):
+            if not _is_gone(node) and (said := _named_boilerplate(node, attributes, text)):
                 aside.append(("menu or banner", cleaned(said)))
-                element.remove()
+                node.decompose()
     return tuple((kind, said) for kind, said in aside if said)
 
 
-def _written_out(element: Element) -> Iterator[tuple[str, str]]:
-    tag = element.tag
+def _is_gone(node: LexborNode) -> bool:
+    return node.parent is None
+
+
+def _text(node: LexborNode) -> str:
+    return node.text_lexbor() or ""
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    # Comments and the like have names that begin with a hyphen.
+    return (child for child in node.iter() if not (child.tag or "-").startswith("-"))
+
+
+def _inside(node: LexborNode, selector: str) -> Iterator[str]:
+    return map(_text, node.css(selector))
+
+
+def _holds(node: LexborNode, selector: str) -> bool:
+    return node.css_first(selector) is not None
+
+
+def _ancestors(node: LexborNode) -> Iterator[str]:
+    parent = node.parent
+    for _ in range(MAX_DEPTH):
+        if parent is None:
+            return
+        yield parent.tag or ""
+        parent = parent.parent
+
+
+def _written_out(node: LexborNode) -> Iterator[tuple[str, str]]:
+    tag = node.tag or ""
     if tag == "input":
-        attributes = element.attributes
+        attributes = node.attributes
         kind = _plain(attributes.get("type")).lower()
         if kind in ("checkbox", "radio"):
-            element.replace("[x]" if "checked" in attributes else "[ ]")
+            node.replace_with("[x]" if "checked" in attributes else "[ ]")
         elif kind not in _NO_FIELDS:
             yield "field", cleaned(_plain(attributes.get("value")))
     elif tag == "option":
-        yield "field", cleaned(element.text)
+        yield "field", cleaned(_text(node))
     elif tag in _RAISED or tag == _FRACTION:
-        last = element if tag == "sup" else [element, *element.children()][-1]
+        last = node if tag == "sup" else [node, *_children(node)][-1]
         if tag == _FRACTION:
-            last.prepend("/")
-        elif last.text.strip()[:1].isdigit():
-            last.prepend("^")
+            last.insert_before("/")
+        elif _text(last).strip()[:1].isdigit():
+            last.insert_before("^")
     elif tag in _DELETED:
-        yield DELETED, cleaned(element.text)
-        element.replace(DELETION)
+        yield DELETED, cleaned(_text(node))
+        node.replace_with(DELETION)
 
 
-def _kind_of(element: Element) -> str:
-    roles = [role for role in _plain(element.attributes.get("role")).lower().split() if role in _OUT_ROLES]
-    if roles or element.tag == "nav":
+def _kind_of(node: LexborNode, attributes: Mapping[str, Any]) -> str:
+    roles = [role for role in _plain(attributes.get("role")).lower().split() if role in _OUT_ROLES]
+    tag = node.tag or ""
+    if roles or tag == "nav":
         return (roles or ["navigation"])[0]
-    return element.tag if element.tag in _OUT or element.tag in _LANDMARKS or element.tag == "form" else "hidden"
+    return tag if tag in _OUT or tag in _LANDMARKS or tag == "form" else "hidden"
 
 
-def left_out(element: Element, content: Content) -> bool:
-    if element.tag in _ALWAYS_OUT:
+def _is_left_out(node: LexborNode, attributes: Mapping[str, Any], content: Content) -> bool:
+    if node.tag in _ALWAYS_OUT:
         return True
-    if element.tag in _PAGE:
+    if node.tag in _PAGE:
         return False
-    attributes = element.attributes
     if "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
         return True
     if content == "full":
@@ -224,33 +224,33 @@ def left_out(element: Element, content: Content) -> bool:
     role = _plain(attributes.get("role")).lower()
     if not _OUT_ROLES.isdisjoint(role.split()):
         return True
-    return _is_boilerplate(element) and not _KEPT_ROLE.match(role)
+    return _is_boilerplate(node, attributes) and not _KEPT_ROLE.match(role)
 
 
-def _is_boilerplate(element: Element) -> bool:
-    if element.tag in ("header", "footer"):
-        if not _SECTIONS.isdisjoint(element.ancestors()):
+def _is_boilerplate(node: LexborNode, attributes: Mapping[str, Any]) -> bool:
+    if node.tag in ("header", "footer"):
+        if not _SECTIONS.isdisjoint(_ancestors(node)):
             return False
         # A banner has a name, a motto and links; a header with running text is the beginning of the document.
-        return element.tag == "footer" or all(len(text) < _PROSE for text in element.inside("p"))
-    if element.tag == "form":
+        return node.tag == "footer" or all(len(text) < _PROSE for text in _inside(node, "p"))
+    if node.tag == "form":
         # Some frameworks wrap the whole page in one form.
-        return not element.holds(_TEXT_IN_FORM)
-    return element.tag in _OUT and not (element.tag == "aside" and _is_note(element))
+        return not _holds(node, _TEXT_IN_FORM)
+    return node.tag in _OUT and not (node.tag == "aside" and _is_note(node, attributes))
 
 
-def _is_note(element: Element) -> bool:
+def _is_note(node: LexborNode, attributes: Mapping[str, Any]) -> bool:
     """True for paragraphs with few links in a section of a text; sidebars and boxes have a class."""
-    if element.attributes.get("class") or _SECTIONS.isdisjoint({*element.ancestors()} - {"main", "nav", "aside"}):
+    if attributes.get("class") or _SECTIONS.isdisjoint({*_ancestors(node)} - {"main", "nav", "aside"}):
         return False
-    said, linked = (sum(map(_length, element.inside(name))) for name in ("p", "a[href]"))
-    return said >= _length(element.text) > 2 * linked
+    said, linked = (sum(map(_length, _inside(node, name))) for name in ("p", "a[href]"))
+    return said >= _length(_text(node)) > 2 * linked
 
 
-def wrapper(body: Kind) -> Kind | None:
-    shown = [child for child in body.children() if child.tag not in _ALWAYS_OUT and child.tag not in _EMPTY]
-    alone = len(shown) == 1 and not body.own_text.strip()
-    return shown[0] if alone and shown[0].tag not in _LANDMARKS and shown[0].text.strip() else None
+def wrapper(body: LexborNode) -> LexborNode | None:
+    shown = [child for child in _children(body) if child.tag not in _ALWAYS_OUT and child.tag not in _EMPTY]
+    alone = len(shown) == 1 and not body.text(deep=False).strip()
+    return shown[0] if alone and shown[0].tag not in _LANDMARKS and _text(shown[0]).strip() else None
 
 
 def _named(page: Scan) -> list[str]:
@@ -275,33 +275,31 @@ def _names_consent(names: str) -> bool:
     return any(_CONSENT.fullmatch(_bare(name)) for name in names.split())
 
 
-def asks_for_consent(element: Element, text_of_page: str) -> bool:
-    if element.tag in _NO_BANNERS:
+def _asks_for_consent(node: LexborNode, attributes: Mapping[str, Any], text_of_page: str) -> bool:
+    if node.tag in _NO_BANNERS:
         return False
-    attributes = element.attributes
     if not _names_consent(f"{_plain(attributes.get('class'))} {_plain(attributes.get('id'))}"):
         return False
-    text = element.text
-    if len(text) > _LONGEST or len(text.split()) >= _CONSENT_WORDS or not element.holds(_PRESSED):
+    text = _text(node)
+    if len(text) > _LONGEST or len(text.split()) >= _CONSENT_WORDS or not _holds(node, _PRESSED):
         return False
-    return not text_of_page or not element.holds(text_of_page)
+    return not text_of_page or not _holds(node, text_of_page)
 
 
-def named_boilerplate(element: Element, text_of_page: str) -> str:
-    if element.tag not in _BOXES:
+def _named_boilerplate(node: LexborNode, attributes: Mapping[str, Any], text_of_page: str) -> str:
+    if node.tag not in _BOXES:
         return ""
-    attributes = element.attributes
     most = _most_of_names(_plain(attributes.get("class")), _plain(attributes.get("id")))
     if most is None or _KEPT_ROLE.match(_plain(attributes.get("role")).lower()):
         return ""
-    text = element.text
+    text = _text(node)
     if len(text) > _LONGEST or not text.strip():
         return ""
     if len(text) > most:
-        linked = sum(map(_length, element.inside("a[href]")))
+        linked = sum(map(_length, _inside(node, "a[href]")))
         if _length(text) - linked > max(linked, most):
             return ""
-    return "" if text_of_page and element.holds(text_of_page) else text
+    return "" if text_of_page and _holds(node, text_of_page) else text
 
 
 @lru_cache(maxsize=1 << 14)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from indexer.core.markup import BLOCK_END, CELL_END, ENDS_LINES, ENDS_WORD, ROW_END, Names, Scan, scanned
 from indexer.extract.base import EXTRACTOR_VERSION, Content, PartsLeftOut, require_main_content
@@ -44,8 +44,6 @@ _NAMES = Names(
     {name: end for names, end in _ENDS.items() for name in names.split()}, boilerplate.ELEMENTS, boilerplate.BEGINNINGS
 )
 
-# The parser's cost grows with the square of the depth; browsers stop at 512 too.
-_MAX_DEPTH = 512
 _SUSPECT_DEPTH = 4000
 # So little can't nest deep enough to cost a second.
 _SMALL = 100_000
@@ -122,14 +120,14 @@ def _flattened(source: bytes) -> bytes:
     end = 0
     for tag in _TAG.finditer(source):
         closes, tag_name = tag.groups()
-        if tag_name.lower() in _ENDS_BY_ITSELF and depth < _MAX_DEPTH:
+        if tag_name.lower() in _ENDS_BY_ITSELF and depth < boilerplate.MAX_DEPTH:
             continue
         drop = False
         if closes:
             drop = dropped > 0
             dropped -= drop
             depth = max(0, depth - (not drop))
-        elif depth >= _MAX_DEPTH:
+        elif depth >= boilerplate.MAX_DEPTH:
             drop = True
             dropped += tag_name.lower() not in _ENDS_BY_ITSELF
         else:
@@ -139,63 +137,6 @@ def _flattened(source: bytes) -> bytes:
             end = tag.end()
     parts.append(source[end:])
     return b"".join(parts)
-
-
-class _FastElement:
-    __slots__ = ("_attributes", "_node", "tag")
-
-    def __init__(self, node: LexborNode) -> None:
-        self._node = node
-        self.tag = node.tag or ""
-        self._attributes: Mapping[str, Any] | None = None
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        # The parser makes them anew each time.
-        if self._attributes is None:
-            self._attributes = self._node.attributes
-        return self._attributes
-
-    @property
-    def gone(self) -> bool:
-        return self._node.parent is None
-
-    def remove(self) -> None:
-        self._node.decompose()
-
-    def replace(self, text: str) -> None:
-        self._node.replace_with(text)
-
-    def prepend(self, text: str) -> None:
-        self._node.insert_before(text)
-
-    @property
-    def text(self) -> str:
-        return self._node.text_lexbor() or ""
-
-    @property
-    def own_text(self) -> str:
-        return self._node.text(deep=False)
-
-    def children(self) -> Iterable[_FastElement]:
-        return (_FastElement(node) for node in self._node.iter() if node.is_element_node)
-
-    def unwrap(self) -> None:
-        self._node.unwrap()
-
-    def ancestors(self) -> Iterable[str]:
-        parent = self._node.parent
-        for _ in range(_MAX_DEPTH):
-            if parent is None:
-                return
-            yield parent.tag or ""
-            parent = parent.parent
-
-    def inside(self, selector: str) -> Iterable[str]:
-        return (node.text_lexbor() or "" for node in self._node.css(selector))
-
-    def holds(self, selector: str) -> bool:
-        return self._node.css_first(selector) is not None
 
 
 class _ReadPage(NamedTuple):
@@ -214,57 +155,43 @@ def _pruned(
     page: Scan, content: Content, unwrapped: bool = False
 ) -> tuple[LexborHTMLParser, str, tuple[tuple[str, str], ...]]:
     tree = LexborHTMLParser(page.page, options=LexborDocumentOptions.WO_EVENTS)
-    while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_FastElement(tree.body))):
+    while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(tree.body)):
         wrapper.unwrap()
     found = tree.css(boilerplate.selector(page, content))
     named = next((node for node in found if node.tag == "title"), None) or tree.css_first("h1")
     title = named.text() if named is not None else ""
-    left_out = boilerplate.remove(map(_FastElement, found), page, content)
+    left_out = boilerplate.remove(found, page, content)
     return tree, cleaned(title), left_out
 
 
-class _ReferenceElement:
+class _ReferenceNode:
+    """A tag of BeautifulSoup as a node of selectolax."""
+
     def __init__(self, node: Tag) -> None:
-        self._node = node
-        self.tag = node.name
-        self.attributes: Mapping[str, Any] = node.attrs
+        self._node, self.tag, self.attributes = node, node.name, node.attrs
+        self.decompose, self.insert_before, self.unwrap = node.decompose, node.insert_before, node.unwrap
+        self.text_lexbor = node.get_text
 
     @property
-    def gone(self) -> bool:
-        return self._node.decomposed
+    def parent(self) -> _ReferenceNode | None:
+        above = None if self._node.decomposed else self._node.parent
+        return above and _ReferenceNode(above)
 
-    def remove(self) -> None:
-        self._node.decompose()
-
-    def replace(self, text: str) -> None:
+    def replace_with(self, text: str) -> None:
         self._node.insert_before(text)
         self._node.decompose()
 
-    def prepend(self, text: str) -> None:
-        self._node.insert_before(text)
+    def text(self, deep: bool) -> str:
+        return "".join(self._node.find_all(string=_is_text, recursive=deep))
 
-    @property
-    def text(self) -> str:
-        return self._node.get_text()
+    def iter(self) -> Iterable[_ReferenceNode]:
+        return map(_ReferenceNode, self._node.find_all(True, recursive=False))
 
-    @property
-    def own_text(self) -> str:
-        return "".join(self._node.find_all(string=_is_text, recursive=False))
+    def css(self, selector: str) -> Iterable[_ReferenceNode]:
+        return map(_ReferenceNode, self._node.select(selector))
 
-    def children(self) -> Iterable[_ReferenceElement]:
-        return map(_ReferenceElement, self._node.find_all(True, recursive=False))
-
-    def unwrap(self) -> None:
-        self._node.unwrap()
-
-    def ancestors(self) -> Iterable[str]:
-        return (parent.name for parent in self._node.parents)
-
-    def inside(self, selector: str) -> Iterable[str]:
-        return (node.get_text() for node in self._node.select(selector))
-
-    def holds(self, selector: str) -> bool:
-        return self._node.select_one(selector) is not None
+    def css_first(self, selector: str) -> Tag | None:
+        return self._node.select_one(selector)
 
 
 def _is_text(string: object) -> bool:
@@ -280,12 +207,13 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> _R
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         # Its own way with white space would take the marks.
         tree = BeautifulSoup(page.page, "lxml", from_encoding="utf-8", preserve_whitespace_tags={"html"})
-    while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(_ReferenceElement(tree.body))):
+    as_node: Any = _ReferenceNode
+    while unwrapped and tree.body is not None and (wrapper := boilerplate.wrapper(as_node(tree.body))):
         wrapper.unwrap()
     named = tree.find("title") or tree.find("h1")
     title = named.get_text() if named else ""
     found = tree.select(boilerplate.selector(page, content))
-    left_out = boilerplate.remove(map(_ReferenceElement, found), page, content)
+    left_out = boilerplate.remove(map(as_node, found), page, content)
     text = "".join(tree.find_all(string=_is_text))
     return _ReadPage(in_blocks(text), cleaned(title), left_out + cells_behind_gaps(text))
 
