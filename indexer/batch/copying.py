@@ -19,8 +19,9 @@ from indexer.batch.sketches.parts import Part, selection_of
 from indexer.batch.sketches.sketching import ordered_outcomes
 from indexer.errors import StoreError, UsageError
 from indexer.extract.base import Extracted, Limits
+from indexer.extract.pool import WorkerPool
 from indexer.ingest.indexing import default_jobs
-from indexer.ingest.outcomes import ExtractionWorkers, texts
+from indexer.ingest.outcomes import texts
 from indexer.ingest.readers.base import ReaderOptions
 from indexer.ingest.readers.compression import BROKEN, decompressed, packed
 from indexer.ingest.readers.jsonlines import JsonLines
@@ -248,7 +249,7 @@ def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, 
     keep, ids, rows = flags_of(decided["keep"]), decided["id"], decided["row"]
     tags = [decided[name.removeprefix("neardup_")] for name in TAGS] if output.tag else []
 
-    def documents(workers: ExtractionWorkers[None]) -> Iterator[tuple[int, list[Any]]]:
+    def documents(workers: WorkerPool[None]) -> Iterator[tuple[int, list[Any]]]:
         place = 0
         for place, _, outcome, _ in ordered_outcomes(sources, part, limits.input_bytes, workers, _AHEAD):
             at = place - 1

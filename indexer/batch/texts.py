@@ -20,7 +20,8 @@ from indexer.core.markup import is_clean
 from indexer.core.text import text_digest
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Item, Limits, Options
-from indexer.ingest.outcomes import ExtractionWorkers, read, texts
+from indexer.extract.pool import WorkerPool
+from indexer.ingest.outcomes import read, texts
 from indexer.ingest.readers.compression import BROKEN
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.regular_files import UnreadableError
@@ -31,7 +32,7 @@ from indexer.schemes.base import Positions
 
 _TOGETHER, _BYTES = 512, 64 << 20
 _OTHER = "its source no longer holds the sketched text"
-Workers = Callable[[], ExtractionWorkers[None]]
+Workers = Callable[[], WorkerPool[None]]
 
 
 @contextmanager

@@ -30,7 +30,7 @@ __all__ = [
 
 _lock = threading.Lock()
 # One worker each for the options and limits in use; a call for other ones begins a new worker and ends the old.
-_pool: tuple[tuple[Options, Limits, int], WorkerPool] | None = None
+_pool: tuple[tuple[Options, Limits, int], WorkerPool[None]] | None = None
 
 
 def __getattr__(name: str) -> Any:
@@ -84,7 +84,7 @@ def extract_all(
     """
     _require_ocr(options)
     with _lock:
-        return list(_worker(options, limits).map(items))
+        return list(_worker(options, limits).outcomes(items))
 
 
 def _require_ocr(options: Options) -> None:
@@ -94,7 +94,7 @@ def _require_ocr(options: Options) -> None:
         require_ocr(options.ocr)
 
 
-def _worker(options: Options, limits: Limits) -> WorkerPool:
+def _worker(options: Options, limits: Limits) -> WorkerPool[None]:
     global _pool  # noqa: PLW0603 - the lazily started worker of this process
     from indexer.extract.pool import WorkerPool
 

@@ -18,11 +18,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
+from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from indexer.errors import MachineError, NeardupError, UsageError
 from indexer.extract import wire
-from indexer.extract.base import REASONS, Extracted, Failed, Item, Key, Limits, Options, require_main_content
+from indexer.extract.base import REASONS, Extracted, Failed, Item, Key, Limits, Made, Options, require_main_content
 from indexer.extract.brought import brought_by
 from indexer.extract.formats import names
 from indexer.model import Document
@@ -31,6 +31,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.extract.ocr.kept import KeptPages
 
+Other = TypeVar("Other")
 # Documents that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
 _AHEAD = 2
 _START_SECONDS = 60.0
@@ -55,15 +56,26 @@ def require_jobs(jobs: int) -> None:
         raise UsageError(f"jobs={jobs}: a whole number from 1 to {_MOST_JOBS:,}")
 
 
-class WorkerPool:
-    """`jobs` worker processes that extract documents, each within `limits`.
+class Direct(Protocol):
+    """Takes items without a worker, and gives their outcomes some time later."""
+
+    def take(self, item: Item[Any]) -> bool: ...
+
+    def ready(self, *, all_of_them: bool = False) -> Iterator[Extracted[Any, Any] | Failed[Any]]: ...
+
+    def close(self) -> None: ...
+
+
+class WorkerPool(Generic[Made]):
+    """`jobs` worker processes that extract documents, each within `limits`; a context manager, which ends them.
 
     `task` names a function, "package.module:function". A worker calls it with each document, and with what its item has
     `told`; its result (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as `made`. `given` are
     picklable objects, each worker's own from its start: the task is called with them, then the document. Without
     `keep_text` the documents come back without their texts. Workers start when first needed.
 
-    Every item gets exactly one outcome. The methods returning outcomes raise NeardupError if workers can't start.
+    `direct` is asked first to take an item. The pool is closed if the outcomes are given up, unless it `is_shared` by
+    several threads. Every item gets exactly one outcome; NeardupError is raised if workers can't start.
     """
 
     def __init__(
@@ -75,6 +87,8 @@ class WorkerPool:
         task: str | None = None,
         given: tuple[Any, ...] = (),
         keep_text: bool = True,
+        direct: Direct | None = None,
+        is_shared: bool = False,
     ) -> None:
         require_jobs(jobs)
         if options.content == "main":
@@ -96,48 +110,40 @@ class WorkerPool:
         }
         self._given = pickle.dumps(given) if given else b""
         self.options, self.limits, self.closed = options, limits, False
-        self._jobs = jobs
+        self._jobs, self._direct, self._is_shared = jobs, direct, is_shared
         # The kernel ends a worker with the thread that started it (PR_SET_PDEATHSIG), so each thread has its own.
         self._threads, self._own = ThreadPoolExecutor(jobs, "neardup-worker"), threading.local()
-        self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
-        self._under_way = 0
         self._workers: set[_Worker] = set()
         self._lock = threading.Lock()
 
-    def map(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, Any] | Failed[Key]]:
+    def outcomes(
+        self, items: Iterable[Item[Key] | Failed[Other]]
+    ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
+        """The outcome of each item, as they come; failures at once."""
+        done: queue.SimpleQueue[Future[Extracted[Key, Made] | Failed[Key]]] = queue.SimpleQueue()
+        begun = ended = 0
         try:
             for item in items:
-                yield from self.take(item)
-            yield from self.rest()
+                if isinstance(item, Failed):
+                    yield item
+                elif self._direct and self._direct.take(item):
+                    yield from self._direct.ready()
+                else:
+                    # Counted first: an interruption between the two must not leave an item that nobody knows of.
+                    begun += 1
+                    self._begun(item).add_done_callback(done.put)
+                    if begun - ended >= self._jobs * (1 + _AHEAD):
+                        outcome, ended = done.get(), ended + 1
+                        yield outcome.result()
+            if self._direct:
+                yield from self._direct.ready(all_of_them=True)
+            while begun > ended:
+                outcome, ended = done.get(), ended + 1
+                yield outcome.result()
         finally:
-            self.abandon()
-
-    def outcomes(self, items: Iterable[Item[Key]]) -> Iterator[Extracted[Key, Any] | Failed[Key]]:
-        """The outcome of each item, in order, one after the other; for any number of threads at once."""
-        for item in items:
-            yield self._begun(item).result()
-
-    def take(self, item: Item[Any]) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
-        # Counted first: an interruption between the two must not leave an item that nobody knows of.
-        self._under_way += 1
-        self._begun(item).add_done_callback(self._done.put)
-        if self._under_way >= self._jobs * (1 + _AHEAD):
-            yield self._outcome()
-
-    def rest(self) -> Iterator[Extracted[Any, Any] | Failed[Any]]:
-        while self._under_way:
-            yield self._outcome()
-
-    def abandon(self) -> None:
-        """Close the pool if items are under way, so that the next caller doesn't get their outcomes."""
-        if self._under_way:
-            self.close()
-
-    def _outcome(self) -> Extracted[Any, Any] | Failed[Any]:
-        outcome = self._done.get()
-        self._under_way -= 1
-        made: Extracted[Any, Any] | Failed[Any] = outcome.result()
-        return made
+            if begun > ended and not self._is_shared:
+                # What hangs would keep its worker.
+                self.close()
 
     def close(self) -> None:
         with self._lock:
@@ -149,6 +155,8 @@ class WorkerPool:
         self._threads.shutdown(cancel_futures=True)
         for worker in [*self._workers]:
             self._end(worker)
+        if self._direct:
+            self._direct.close()
         if self._pages:
             self._pages.slots.close()
 
@@ -158,7 +166,7 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begun(self, item: Item[Key]) -> Future[Extracted[Key, Any] | Failed[Key]]:
+    def _begun(self, item: Item[Key]) -> Future[Extracted[Key, Made] | Failed[Key]]:
         try:
             return self._threads.submit(self._extract, item)
         except RuntimeError as error:

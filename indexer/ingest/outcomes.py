@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from indexer.errors import STOPPED, ExtractionError, StoreError
-from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Made, Options
+from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Options
 from indexer.extract.fields import field_read_as_text
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.regular_files import UnreadableError, read_file
@@ -29,7 +29,6 @@ from indexer.text.digests import with_title
 
 if TYPE_CHECKING:
     from indexer.extract import WorkerPool
-    from indexer.ingest.short_texts import ShortTexts
     from indexer.schemes.base import Scheme
 
 Other = TypeVar("Other")
@@ -94,42 +93,6 @@ def _value(attribute: re.Match[bytes]) -> bytes:
     return next(filter(None, attribute.groups()), b"")
 
 
-class ExtractionWorkers(Generic[Made]):
-    """Worker processes that turn documents into outcomes; a context manager, which ends them.
-
-    `direct` takes items without a worker.
-    """
-
-    def __init__(self, pool: WorkerPool, direct: ShortTexts | None = None) -> None:
-        self._pool, self._direct = pool, direct
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.close()
-        if self._direct:
-            self._direct.close()
-
-    def outcomes(
-        self, items: Iterable[Item[Key] | Failed[Other]]
-    ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
-        pool, direct = self._pool, self._direct
-        try:
-            for item in items:
-                if isinstance(item, Failed):
-                    yield item
-                elif direct and direct.take(item):
-                    yield from direct.ready()
-                else:
-                    yield from pool.take(item)
-            if direct:
-                yield from direct.ready(all_of_them=True)
-            yield from pool.rest()
-        finally:
-            pool.abandon()
-
-
 class InlineSketching:
     """Sketching without processes of its own, for texts already in this process.
 
@@ -169,9 +132,7 @@ class InlineSketching:
         return extract(item.data, name=item.name, options=options, limits=self._limits)
 
 
-def sketching(
-    jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]
-) -> ExtractionWorkers[DigestedSketches]:
+def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> WorkerPool[DigestedSketches]:
     """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves.
 
     Short plain texts in memory are fingerprinted in this process, by as many threads, if the C core alone does it.
@@ -181,13 +142,13 @@ def sketching(
 
     direct = ShortTexts(jobs, options, limits, schemes) if ShortTexts.serves(schemes) else None
     task = "indexer.ingest.sketching:sketch_document"
-    return ExtractionWorkers(WorkerPool(jobs, options, limits, task=task, given=(schemes,), keep_text=False), direct)
+    return WorkerPool(jobs, options, limits, task=task, given=(schemes,), keep_text=False, direct=direct)
 
 
-def texts(jobs: int, options: Options, limits: Limits) -> ExtractionWorkers[None]:
+def texts(jobs: int, options: Options, limits: Limits) -> WorkerPool[None]:
     from indexer.extract import WorkerPool
 
-    return ExtractionWorkers(WorkerPool(jobs, options, limits))
+    return WorkerPool(jobs, options, limits)
 
 
 def record_of(  # noqa: PLR0913 - they are fields of the record

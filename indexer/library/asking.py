@@ -83,7 +83,7 @@ class QuestionReader:
     extraction: Extraction
     columns: ColumnNames
     folder: str
-    workers: WorkerPool | None = None
+    workers: WorkerPool[None] | None = None
 
     def questions(self, asked: Any, by: AskedBy) -> Iterator[Question | Unanswered]:
         """The documents asked about. Raises UsageError."""

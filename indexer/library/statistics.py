@@ -13,7 +13,7 @@ from indexer.extract import WorkerPool
 from indexer.extract.base import Content, Failed, Limits, Options
 from indexer.ingest.from_store import explained, stored_inputs
 from indexer.ingest.indexing import default_jobs, store_info
-from indexer.ingest.outcomes import ExtractionWorkers, read
+from indexer.ingest.outcomes import read
 from indexer.ingest.sources import Input, Rejected, Sources
 from indexer.library.indexing import begun
 from indexer.library.opening import Tell, open_store, opened, warned
@@ -83,9 +83,7 @@ def _gather_corpora(
     """The corpora in the order of their recipes, the number of documents counted, and the others by reason."""
     builders, documents, failed = [CorpusBuilder(recipe) for recipe in recipes], 0, Counter[str]()
     task, made = "indexer.ingest.sketching:features_of", (tuple(recipes),)
-    extraction: ExtractionWorkers[list[bytes]] = ExtractionWorkers(
-        WorkerPool(jobs, options, limits, task=task, given=made, keep_text=False)
-    )
+    extraction: WorkerPool[list[bytes]] = WorkerPool(jobs, options, limits, task=task, given=made, keep_text=False)
     with extraction as workers:
         for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
             if isinstance(outcome, Failed):

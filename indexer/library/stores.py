@@ -38,19 +38,20 @@ class OpenStore:
     `workers` read files as questions; without them, each call starts some and ends them.
     """
 
-    workers: WorkerPool | None = None
+    workers: WorkerPool[None] | None = None
 
     def __init__(self, store: Store, name: str, schemes: Sequence[str] = (), tell: Tell = warned) -> None:
         self.store, self.name, self.tell = store, name, tell
         self._added = tuple(schemes)
         self._lock = threading.RLock()
 
-    def kept_workers(self, most: int) -> WorkerPool:
+    def kept_workers(self, most: int) -> WorkerPool[None]:
         from indexer.extract import WorkerPool
         from indexer.ingest.indexing import default_jobs
         from indexer.library.options import Extraction, content_of
 
-        return WorkerPool(min(most, default_jobs()), *Extraction().reading(content_of(self.store)))
+        reading = Extraction().reading(content_of(self.store))
+        return WorkerPool(min(most, default_jobs()), *reading, is_shared=True)
 
     def rule(self, match: AnyRule = None, *, hashes: bool = False) -> MatchRule:
         """The requested rule, else the store's default; with `hashes` for hashes of simhash-doc alone.

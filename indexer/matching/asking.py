@@ -12,7 +12,7 @@ from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageEr
 from indexer.extract.base import REASONS, Extracted, Failed, Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.ingest.naming import possible_ids
-from indexer.ingest.outcomes import ExtractionWorkers, texts
+from indexer.ingest.outcomes import texts
 from indexer.ingest.sketching import read_digest_of
 from indexer.ingest.sources import Input, Rejected
 from indexer.matching.excerpts import Excerpts
@@ -185,9 +185,9 @@ class ReadingSettings(NamedTuple):
     jobs: int
     options: Options
     limits: Limits
-    kept: WorkerPool | None = None
+    kept: WorkerPool[None] | None = None
 
-    def workers(self) -> AbstractContextManager[ExtractionWorkers[None] | WorkerPool]:
+    def workers(self) -> AbstractContextManager[WorkerPool[None]]:
         if self.kept is not None and (self.kept.options, self.kept.limits) == (self.options, self.limits):
             return nullcontext(self.kept)
         return texts(self.jobs, self.options, self.limits)
@@ -227,7 +227,7 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
 
 
 def read_documents(
-    items: Sequence[Item[Any]], workers: ExtractionWorkers[None] | WorkerPool, how: ReadingSettings
+    items: Sequence[Item[Any]], workers: WorkerPool[None], how: ReadingSettings
 ) -> list[Document | Failed[int]]:
     read: dict[int, Document | Failed[int]] = {}
     wanted: list[Item[int]] = []

@@ -200,7 +200,7 @@ def _fingerprints(shared_data: Path, rows: Rows) -> dict[str, Fingerprint]:
     found: dict[str, Fingerprint] = {}
     items = (Item(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in rows)
     with WorkerPool(2, Options(), _LIMITS) as pool:
-        for outcome in pool.map(items):
+        for outcome in pool.outcomes(items):
             made = simhash.fingerprint(outcome.document.text) if isinstance(outcome, Extracted) else None
             if made:
                 found[outcome.key] = made

@@ -185,7 +185,9 @@ def _texts(shared_data: Path, paths: Mapping[str, str]) -> dict[str, str]:
     items = (Item(name, (shared_data / path).read_bytes(), str(path)) for name, path in paths.items())
     with WorkerPool(2, Options(), Limits()) as pool:
         found = {
-            str(outcome.key): outcome.document.text for outcome in pool.map(items) if isinstance(outcome, Extracted)
+            str(outcome.key): outcome.document.text
+            for outcome in pool.outcomes(items)
+            if isinstance(outcome, Extracted)
         }
     return {name: found[name] for name in paths if name in found}
 

@@ -91,7 +91,7 @@ def outcome_of(outcomes: dict[str, Outcome], name: str) -> str:
 def attacked() -> dict[str, Outcome]:
     items = (Item(name, data, name) for name, (data, _) in ATTACKS.items())
     with WorkerPool(2, Options(), LIMITS) as pool:
-        return {outcome.key: outcome for outcome in pool.map(items)}
+        return {outcome.key: outcome for outcome in pool.outcomes(items)}
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -108,7 +108,7 @@ def test_every_robust_document_gives_text_or_a_named_reason(shared_data: Path) -
     truth = [json.loads(line) for line in (shared_data / "truth" / "robust.jsonl").read_text().splitlines()]
     items = (Item(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in truth)
     with WorkerPool(2, Options(), LIMITS) as pool:
-        outcomes = {outcome.key: outcome for outcome in pool.map(items)}
+        outcomes = {outcome.key: outcome for outcome in pool.outcomes(items)}
     assert len(outcomes) == len(truth)
     reasons = collections.Counter(outcome.reason for outcome in outcomes.values() if isinstance(outcome, Failed))
     assert set(reasons) <= {"encrypted", "malformed"}
@@ -125,7 +125,7 @@ def test_what_comes_after_an_attack_is_unharmed() -> None:
     bombs = [Item(f"bomb {n}", bomb_in_pdf()) for n in range(3)]
     tight = Limits(seconds=10, memory=128 << 20)
     with WorkerPool(1, Options(), tight) as pool:
-        outcomes = {o.key: o for o in pool.map([*bombs, Item("after", b"<p>one</p>two", "a.html")])}
+        outcomes = {o.key: o for o in pool.outcomes([*bombs, Item("after", b"<p>one</p>two", "a.html")])}
     assert outcome_of(outcomes, "after") == "one\ntwo"
     assert {outcome_of(outcomes, bomb.key) for bomb in bombs} <= {
         "",

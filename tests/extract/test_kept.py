@@ -19,7 +19,7 @@ LIMITS = Limits(seconds=2, memory=512 << 20)
 
 def test_threads_share_no_more_workers_than_are_wanted_and_keep_them() -> None:
     before = children(os.getpid())
-    with WorkerPool(2, Options(), LIMITS) as kept:
+    with WorkerPool(2, Options(), LIMITS, is_shared=True) as kept:
         assert children(os.getpid()) == before
 
         def text(number: int) -> str:

@@ -70,7 +70,7 @@ def test_too_many_open_files_are_no_fault_of_a_file() -> None:
     with pytest.raises(MachineError, match="open files"):
         list(Sources([str(Path(__file__).parent)]))
     with WorkerPool(1, Options(), Limits()) as pool, pytest.raises(MachineError, match="open files"):
-        next(pool.map([Item(None, b"some text")]))
+        next(pool.outcomes([Item(None, b"some text")]))
 
 
 def test_too_little_memory_to_read_anything_is_refused() -> None:
@@ -78,7 +78,7 @@ def test_too_little_memory_to_read_anything_is_refused() -> None:
         with pytest.raises(UsageError, match="the least is 64 MiB"):
             Limits(memory=memory)
     with WorkerPool(1, Options(), Limits(memory=LEAST_MEMORY)) as pool:
-        outcomes = list(pool.map([Item(number, PAGE, format="html") for number in range(3)]))
+        outcomes = list(pool.outcomes([Item(number, PAGE, format="html") for number in range(3)]))
     assert [type(outcome) for outcome in outcomes] == [Extracted] * 3
 
 
@@ -108,6 +108,6 @@ with open_store({str(tmp_path / "c.neardup")!r}, create=store_info('landmarks'))
 
 def test_what_a_document_does_itself_is_still_its_own() -> None:
     with WorkerPool(1, Options(extractor="fast"), Limits(memory=LEAST_MEMORY)) as pool:
-        [found] = pool.map([Item(None, b"<p>" + b"x<b>" * 8_000_000, format="html")])
+        [found] = pool.outcomes([Item(None, b"<p>" + b"x<b>" * 8_000_000, format="html")])
     assert isinstance(found, Failed)
     assert found.reason in ("out-of-memory", "crashed")

@@ -30,7 +30,7 @@ def read(data: bytes, name: str = "") -> Document:
 
 def outcomes(items: list[Item[Any]]) -> list[Any]:
     with WorkerPool(1, Options(), Limits(seconds=20, memory=1 << 30)) as pool:
-        return list(pool.map(items))
+        return list(pool.outcomes(items))
 
 
 def test_rtf() -> None:

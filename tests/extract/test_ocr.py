@@ -7,6 +7,7 @@ import os
 import stat
 import struct
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def outcomes(*documents: bytes, options: Options = ASKED, limits: Limits = LIMITS, jobs: int = 2) -> list[Any]:
     """What becomes of documents, in their order."""
     with WorkerPool(jobs, options, limits) as workers:
-        found = list(workers.map([Item(number, data) for number, data in enumerate(documents)]))
+        found = list(workers.outcomes([Item(number, data) for number, data in enumerate(documents)]))
     return sorted(found, key=lambda outcome: int(outcome.key))
 
 
@@ -267,16 +268,20 @@ def test_a_page_that_takes_too_long_costs_no_other_document(stuck: str) -> None:
 @pytest.mark.parametrize("way", ["close", "kill"])
 def test_tesseract_ends_with_its_worker(stuck: str, way: str) -> None:
     workers = WorkerPool(1, ASKED, LIMITS)
-    assert list(workers.take(Item(0, image("PNG", BRIDGE)))) == []
+    found: list[Extracted[int, Any] | Failed[int]] = []
+    reading = threading.Thread(target=lambda: found.extend(workers.outcomes([Item(0, image("PNG", BRIDGE))])))
+    reading.start()
     while not running(stuck):
         time.sleep(0.05)
     if way == "kill":
         [worker] = workers._workers
         os.kill(worker._process.pid, 9)
-        [outcome] = workers.rest()
+        reading.join()
+        [outcome] = found
         assert isinstance(outcome, Failed)
         assert outcome.reason == "crashed"
     workers.close()
+    reading.join()
     assert gone(stuck)
 
 

@@ -32,7 +32,7 @@ def orders(*words: str) -> list[Item[int]]:
     return [Item(number, word.encode()) for number, word in enumerate(words)]
 
 
-def pool(jobs: int = 2, limits: Limits = LIMITS, **more: bool) -> WorkerPool:
+def pool(jobs: int = 2, limits: Limits = LIMITS, **more: bool) -> WorkerPool[Any]:
     return WorkerPool(jobs, Options(format="text"), limits, task="tests.extract.tasks:obey", **more)
 
 
@@ -51,7 +51,7 @@ def taken(outcomes: Iterator[Outcome]) -> list[Extracted[int, Any]]:
 
 def test_every_item_has_one_outcome_with_the_tasks_answer() -> None:
     with pool() as workers:
-        found = taken(workers.map(orders(*(f"text {number}" for number in range(200)))))
+        found = taken(workers.outcomes(orders(*(f"text {number}" for number in range(200)))))
     assert sorted(outcome.key for outcome in found) == list(range(200))
     for outcome in found:
         text = f"text {outcome.key}"
@@ -65,7 +65,7 @@ def test_a_worker_gives_all_that_is_found_in_a_document() -> None:
         b"<body><p>Guide, version 2.1 of all that is in it.</p></body></html>"
     )
     with WorkerPool(1, Options(), LIMITS, keep_text=True) as workers:
-        [found] = taken(workers.map([Item(0, page)]))
+        [found] = taken(workers.outcomes([Item(0, page)]))
     assert found.document == read_document(page, "", Options(), LIMITS)
     assert found.document.declared == {"modified": "2019-04-05", "version": "2.1", "version_of": "guide"}
 
@@ -89,7 +89,7 @@ def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_TIME", "C.UTF-8")
     monkeypatch.setenv("TMPDIR", "/var/tmp")
     with pool(1) as workers:
-        [outcome] = taken(workers.map(orders("environment")))
+        [outcome] = taken(workers.outcomes(orders("environment")))
     known = dict(outcome.made)
     assert not set(secrets) & known.keys()
     assert "secret" not in known.values()
@@ -112,7 +112,7 @@ def test_a_worker_opens_no_files_of_its_user(tmp_path: Path, monkeypatch: pytest
     ]
     allowed = [f"open {os.__file__}", f"list {Path(os.__file__).parent}", "open /dev/null"]
     with pool(1) as workers:
-        found = {outcome.key: outcome.made for outcome in taken(workers.map(orders(*refused, *allowed)))}
+        found = {outcome.key: outcome.made for outcome in taken(workers.outcomes(orders(*refused, *allowed)))}
     answers = [found[number] for number in range(len(found))]
     assert answers == ["EACCES"] * len(refused) + ["done"] * len(allowed)
     # Where the kernel does not hold it, each of them can be done.
@@ -132,7 +132,7 @@ def test_a_worker_opens_no_files_of_its_user(tmp_path: Path, monkeypatch: pytest
 )
 def test_a_failure_costs_its_own_document(order: str, reason: str, says: str) -> None:
     with pool() as workers:
-        found = by_key(workers.map(orders("one", order, "two", order, *"abcdefgh")))
+        found = by_key(workers.outcomes(orders("one", order, "two", order, *"abcdefgh")))
     assert len(found) == 12
     failed = {key: outcome for key, outcome in found.items() if isinstance(outcome, Failed)}
     assert sorted(failed) == [1, 3]
@@ -144,28 +144,28 @@ def test_a_failure_costs_its_own_document(order: str, reason: str, says: str) ->
 
 def test_a_document_pays_for_no_worker_that_earlier_ones_have_worn_out() -> None:
     with pool(1) as workers:
-        found = taken(workers.map(orders("one", "kill if used", "kill if used", "two")))
+        found = taken(workers.outcomes(orders("one", "kill if used", "kill if used", "two")))
     assert sorted(outcome.key for outcome in found) == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("order", ["hang", "spin"])
 def test_the_time_limit_ends_a_hang(order: str) -> None:
     with pool(limits=Limits(seconds=1.0)) as workers:
-        found = by_key(workers.map(orders("one", order, "two", "three")))
+        found = by_key(workers.outcomes(orders("one", order, "two", "three")))
     failures = [outcome for outcome in found.values() if isinstance(outcome, Failed)]
     assert failures == [Failed(1, "timeout", "stopped after 1 seconds")]
 
 
 def test_what_a_library_prints_is_no_answer() -> None:
     with pool(jobs=1) as workers:
-        found = {outcome.key: outcome for outcome in taken(workers.map(orders("print", "read", "one")))}
+        found = {outcome.key: outcome for outcome in taken(workers.outcomes(orders("print", "read", "one")))}
     assert found[1].made == ""
     assert found[2].made[2] == "one"
 
 
 def test_without_keep_text_the_text_stays_behind() -> None:
     with pool(keep_text=False) as workers:
-        (outcome,) = taken(workers.map(orders("some text")))
+        (outcome,) = taken(workers.outcomes(orders("some text")))
     assert outcome.document.text == ""
     assert outcome.made[2] == "some text"
 
@@ -180,7 +180,7 @@ def test_items_are_taken_lazily() -> None:
             yield Item(last, b"text")
 
     with pool() as workers:
-        outcomes = workers.map(items())
+        outcomes = workers.outcomes(items())
         for done, _ in enumerate(itertools.islice(outcomes, 100)):
             assert last <= done + 10
         outcomes.close()  # type: ignore[attr-defined]
@@ -188,23 +188,23 @@ def test_items_are_taken_lazily() -> None:
 
 def test_a_worker_serves_many_documents() -> None:
     with pool(jobs=1) as workers:
-        assert len({outcome.made for outcome in taken(workers.map(orders(*["pid"] * 20)))}) == 1
-        assert len(taken(workers.map(orders("a", "b")))) == 2
+        assert len({outcome.made for outcome in taken(workers.outcomes(orders(*["pid"] * 20)))}) == 1
+        assert len(taken(workers.outcomes(orders("a", "b")))) == 2
 
 
 def test_a_large_document_passes_both_ways() -> None:
     text = "many words " * 1_000_000
     with WorkerPool(1, Options(), LIMITS) as workers:
-        (outcome,) = taken(workers.map([Item(0, text.encode())]))
+        (outcome,) = taken(workers.outcomes([Item(0, text.encode())]))
     assert outcome.document.text == text
 
 
 def test_a_worker_that_dies_while_idle_is_replaced() -> None:
     with pool(jobs=1) as workers:
-        (first,) = taken(workers.map(orders("pid")))
+        (first,) = taken(workers.outcomes(orders("pid")))
         os.kill(first.made, signal.SIGKILL)
         wait_for_end(first.made)
-        (second,) = taken(workers.map(orders("pid")))
+        (second,) = taken(workers.outcomes(orders("pid")))
     assert second.made != first.made
 
 
@@ -213,7 +213,7 @@ def test_a_pool_that_can_t_start_says_so() -> None:
         WorkerPool(2, Options(), LIMITS, task="no_such_module:function") as workers,
         pytest.raises(NeardupError, match="no_such_module"),
     ):
-        list(workers.map(orders("a", "b", "c")))
+        list(workers.outcomes(orders("a", "b", "c")))
     with pytest.raises(UsageError, match="jobs"):
         WorkerPool(0, Options(), LIMITS)
 
@@ -223,12 +223,12 @@ def test_a_closed_pool_is_refused() -> None:
     workers.close()
     workers.close()
     with pytest.raises(UsageError, match="closed"):
-        list(workers.map(orders("a")))
+        list(workers.outcomes(orders("a")))
 
 
 def test_an_iteration_given_up_ends_the_workers() -> None:
     workers = pool(jobs=1)
-    outcomes = workers.map(orders("pid", "hang", "hang"))
+    outcomes = workers.outcomes(orders("pid", "hang", "hang"))
     first = next(outcomes)
     assert isinstance(first, Extracted)
     outcomes.close()  # type: ignore[attr-defined]
@@ -281,9 +281,9 @@ SCRIPT = """
     sys.path.insert(0, {folder!r})
     from indexer.extract import *
     with WorkerPool(2, Options(format="text"), Limits(), task="tests.extract.tasks:obey") as pool:
-        print(next(iter(pool.map([Item(0, b"pid")]))).made, flush=True)
-        print(*(o.made for o in pool.map([Item(0, b"pid")])), flush=True)
-        for outcome in pool.map([Item(0, b"hang"), Item(1, b"spin")]):
+        print(next(iter(pool.outcomes([Item(0, b"pid")]))).made, flush=True)
+        print(*(o.made for o in pool.outcomes([Item(0, b"pid")])), flush=True)
+        for outcome in pool.outcomes([Item(0, b"hang"), Item(1, b"spin")]):
             print(outcome)
 """
 
@@ -310,7 +310,7 @@ def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch:
     began = threading.Thread.start
     unknown: list[threading.Thread] = []
     workers = pool(2)
-    assert len(taken(workers.map(orders("pid")))) == 1
+    assert len(taken(workers.outcomes(orders("pid")))) == 1
 
     def interrupted(thread: threading.Thread) -> None:
         unknown.append(thread)
@@ -322,7 +322,7 @@ def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch:
         # Closing is left to a thread, so that a pool that never closes fails the test and does not hang it.
         patched.setattr(workers, "close", lambda: None)
         with pytest.raises(KeyboardInterrupt):
-            list(workers.map(orders("hang", "pid")))
+            list(workers.outcomes(orders("hang", "pid")))
     closing = threading.Thread(target=workers.close, daemon=True)
     closing.start()
     for thread in (closing, *unknown):

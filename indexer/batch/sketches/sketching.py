@@ -28,9 +28,10 @@ from indexer.batch.sketches.kernels import (
 from indexer.batch.sketches.parts import SKETCHES, Part, forget_gone, task_of
 from indexer.errors import StoreError
 from indexer.extract.base import Item
+from indexer.extract.pool import WorkerPool
 from indexer.ingest.digests import content_id
 from indexer.ingest.naming import id_of_path
-from indexer.ingest.outcomes import ExtractionWorkers, read, sketching, take_extractor
+from indexer.ingest.outcomes import read, sketching, take_extractor
 from indexer.ingest.readers.base import BadEntry, ReaderOptions
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.regular_files import UnreadableError
@@ -173,7 +174,7 @@ def _count(batch: Any, counts: SketchingCounts) -> None:
     counts.empty += (compute.sum(compute.equal(batch["tokens"], 0)).as_py() or 0) - len(failed)
 
 
-def _sketches(sources: Sources, part: Part, making: Making, workers: ExtractionWorkers[Any]) -> Iterator[Any]:
+def _sketches(sources: Sources, part: Part, making: Making, workers: WorkerPool[Any]) -> Iterator[Any]:
     if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
         asked = ReaderOptions(sources.selection.line_limit, sources.selection.columns)
         with suppress(UnreadableError), part.opened() as stream:
@@ -231,7 +232,7 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
     return [batch_of(rows, form)] if rows else []
 
 
-def _by_rows(sources: Sources, part: Part, making: Making, workers: ExtractionWorkers[Any]) -> Iterator[Any]:
+def _by_rows(sources: Sources, part: Part, making: Making, workers: WorkerPool[Any]) -> Iterator[Any]:
     found = ordered_outcomes(sources, part, making.limits.input_bytes, workers, _MOST_AHEAD)
     rows = (
         _row(number, outcome, data, making.form)._replace(container=file if part.together else None)
@@ -253,7 +254,7 @@ def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> SketchedR
 
 
 def ordered_outcomes(
-    sources: Sources, part: Part, limit: int, workers: ExtractionWorkers[Any], ahead: int
+    sources: Sources, part: Part, limit: int, workers: WorkerPool[Any], ahead: int
 ) -> Iterator[tuple[int, str, Any, bytes | None]]:
     """The documents of a part in their order, although workers finish in any order.
 

@@ -232,7 +232,7 @@ def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.Capt
     with WorkerPool(2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
         found = [
             each.document.text
-            for each in pool.map(Item(path, path.read_bytes(), path.name) for path in paths)
+            for each in pool.outcomes(Item(path, path.read_bytes(), path.name) for path in paths)
             if isinstance(each, Extracted)
         ]
     texts = [text.encode("utf-8", "replace").decode() for text in found if text]

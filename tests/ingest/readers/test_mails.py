@@ -285,6 +285,6 @@ def test_a_worker_names_attachments_without_files_of_the_system() -> None:
     made = mail(TEXT + "Grüße")
     made.add_attachment(b"rows, of, a, table\n" * 9, maintype="application", subtype="x-ledger")
     with WorkerPool(1, Options(), Limits()) as workers:
-        [found] = workers.map([Item(1, bytes(made), "part")])
+        [found] = workers.outcomes([Item(1, bytes(made), "part")])
     assert isinstance(found, Extracted)
     assert found.document.title == "Ferries"
