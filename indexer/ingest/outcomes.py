@@ -6,8 +6,6 @@ Indexing, annotating, corpus statistics and evaluations all read their documents
 from __future__ import annotations
 
 import contextlib
-import html
-import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from indexer.errors import STOPPED, ExtractionError, StoreError
 from indexer.extract.base import Extracted, Failed, Item, Key, Limits, Options
+from indexer.extract.declared import canonical_url
 from indexer.extract.fields import field_read_as_text
 from indexer.extract.ocr.names import is_lacking
 from indexer.ingest.regular_files import UnreadableError, read_file
@@ -36,14 +35,6 @@ Returned = TypeVar("Returned")
 # What is written at once.
 BATCH_RECORDS = 8000
 _BATCH_SECONDS = 1.0
-# Where pages say which URL is their own, of those that are not made to take time.
-_HEAD = 1 << 15
-_NO_LINKS = re.compile(rb"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)", re.DOTALL | re.IGNORECASE)
-_BODY = re.compile(rb"<body[\s>]", re.IGNORECASE)
-_LINK = re.compile(rb"<link\s[^>]{0,2000}>", re.IGNORECASE)
-_VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))"""
-_RELATION = re.compile(rb"(?<![\w-])rel" + _VALUE, re.IGNORECASE)
-_TARGET = re.compile(rb"(?<![\w-])href" + _VALUE, re.IGNORECASE)
 
 
 def take(counts: ReadCounts, record: Record) -> None:
@@ -74,23 +65,6 @@ def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input
     if source.format in (None, "html") and CANONICAL_URL not in source.metadata and (url := canonical_url(data)):
         source = replace(source, metadata={**source.metadata, CANONICAL_URL: url})
     return Item(source, data, source.path or source.name, source.format, source.extractor)
-
-
-def canonical_url(page: bytes) -> str:
-    """The canonical URL (RFC 6596) in the head of an HTML page, as written; empty for none, or two."""
-    if b"anonical" not in page[:_HEAD]:
-        return ""
-    head = _BODY.split(_NO_LINKS.sub(b"", page[:_HEAD]), 1)[0]
-    found = set()
-    for link in _LINK.findall(head):
-        relation, target = _RELATION.search(link), _TARGET.search(link)
-        if relation and target and b"canonical" in _value(relation).lower().split():
-            found.add(html.unescape(_value(target).decode("utf-8", "replace")).strip())
-    return found.pop() if len(found) == 1 else ""
-
-
-def _value(attribute: re.Match[bytes]) -> bytes:
-    return next(filter(None, attribute.groups()), b"")
 
 
 class InlineSketching:

@@ -203,7 +203,7 @@ def from_file(path: str, extraction: Extraction, store: Store | None = None) -> 
     Raises NotFoundError, ExtractionError with the file's name, and UsageError for several.
     """
     from indexer.extract import extract
-    from indexer.ingest.outcomes import canonical_url
+    from indexer.extract.declared import canonical_url
     from indexer.ingest.sketching import read_digest_of
     from indexer.matching.question import Question
     from indexer.text.digests import with_title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indexer.ingest.outcomes import canonical_url
+from indexer.extract.declared import canonical_url
 
 URL = "https://example.org/a?b=1&c=2"
 

@@ -107,7 +107,7 @@ class _TextBuilder:
         self._begun: list[tuple[Mapping[str, str], int]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name = _local(tag)
+        name = local_name(tag)
         path = self._path
         path.append(name)
         if self._left_out_at:
@@ -125,7 +125,7 @@ class _TextBuilder:
         if vocabulary is UNKNOWN:
             # Of what is data, the values are facts; in vocabularies of texts they say how it is laid out.
             for named, value in attributes.items():
-                if (local := _local(named)) not in _NO_VALUES and not named.startswith(
+                if (local := local_name(named)) not in _NO_VALUES and not named.startswith(
                     ("xmlns", "xsi:", "{http://www.w3.org/")
                 ):
                     self.left_out.append((f"{name}/@{local}", cleaned(value)))
@@ -223,7 +223,7 @@ class _TextBuilder:
                 self.title.append(text)
 
 
-def _local(name: str) -> str:
+def local_name(name: str) -> str:
     return name.rpartition("}")[2].rpartition(":")[2]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from indexer.errors import ExtractionError
 from indexer.extract.base import Content
 from indexer.extract.markup.html import extract_html
-from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
+from indexer.extract.markup.xml import in_utf8, local_name, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import cleaned
 from indexer.model import Document
@@ -68,7 +68,7 @@ class _Package:
         return {posixpath.normpath(posixpath.join(folder, unquote(href))): contents for href, contents in items}
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name = tag.rpartition("}")[2].rpartition(":")[2]
+        name = local_name(tag)
         self._path.append(name)
         if name == "rootfile" and not self.package:
             self.package = posixpath.normpath(attributes.get("full-path", ""))

@@ -17,7 +17,7 @@ from indexer.core.markup import BLOCK_END, CELL_END, PAGE_END, ROW_END
 from indexer.errors import ExtractionError
 from indexer.extract.base import COMMENTER, EXTRACTOR_VERSION, Content
 from indexer.extract.formats import names
-from indexer.extract.markup.xml import Builder, in_utf8, parse_fast, parse_reference
+from indexer.extract.markup.xml import Builder, in_utf8, local_name, parse_fast, parse_reference
 from indexer.extract.packages.parts import PackageParts
 from indexer.extract.text import DELETED, DELETION, as_title, cells_behind_gaps, cleaned, in_blocks
 from indexer.model import Document
@@ -87,7 +87,7 @@ class _OfficeText:
         self._brackets: list[dict[str, str]] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name = _local(tag)
+        name = local_name(tag)
         self._path.append(name)
         self._inside += name in self._within
         if not self._out_at and name in self._out:
@@ -190,9 +190,9 @@ class _OpeningText(_OfficeText):
     def __init__(self, within: str, out: Mapping[str, str]) -> None:
         super().__init__(within, out)
         self.opening: list[tuple[str, str]] = []
-        self.styles = _Styles()
+        self.names: dict[str, str] = {}
         self._styled: Counter[str] = Counter()
-        self._style, self._begin, self._frame, self._slides = "", 0, "", 0
+        self._style, self._named, self._begin, self._frame, self._slides = "", "", 0, "", 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         super().start(tag, attributes)
@@ -217,8 +217,12 @@ class _OpeningText(_OfficeText):
             self._frame = _value(attributes, "class")
         elif name == "page":
             self._slides += 1
-        else:
-            self.styles.start(tag, attributes)
+        elif name == "style":
+            self._named = _value(attributes, "styleId")
+            if parent := _value(attributes, "parent-style-name"):
+                self.names[_value(attributes, "name")] = parent
+        elif name == "name" and self._named:
+            self.names[self._named] = _value(attributes, "val")
 
     def end(self, tag: str = "") -> None:
         name = self._path[-1]
@@ -245,34 +249,11 @@ class _OpeningText(_OfficeText):
         return as_title(text) if headings == 1 and self._is(style, _HEADING) else ""
 
     def _is(self, style: str, wanted: str) -> bool:
-        return self.styles.names.get(style, style).lower() == wanted
-
-
-class _Styles:
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-        self._style = ""
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name = _local(tag)
-        if name == "style":
-            self._style = _value(attributes, "styleId")
-            if parent := _value(attributes, "parent-style-name"):
-                self.names[_value(attributes, "name")] = parent
-        elif name == "name" and self._style:
-            self.names[self._style] = _value(attributes, "val")
-
-    def end(self, _tag: str = "") -> None: ...
-
-    def data(self, _text: str) -> None: ...
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2].rpartition(":")[2]
+        return self.names.get(style, style).lower() == wanted
 
 
 def _value(attributes: Mapping[str, str], wanted: str) -> str:
-    return next((value for name, value in attributes.items() if _local(name) == wanted), "")
+    return next((value for name, value in attributes.items() if local_name(name) == wanted), "")
 
 
 def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Document:
@@ -291,8 +272,9 @@ def extract_docx(parts: PackageParts, _content: Content, extractor: str) -> Docu
     # A title is not worth a document's failure.
     with suppress(ExtractionError):
         if not title and "word/styles.xml" in parts:
-            body = read[0][0]
-            _parse(parts.read("word/styles.xml"), extractor, body.styles)
+            body, styles = read[0][0], _OpeningText("", {})
+            _parse(parts.read("word/styles.xml"), extractor, styles)
+            body.names |= styles.names
             title = body.title()
     return _extracted("DOCX", extractor, in_blocks(text), title, left_out)
 

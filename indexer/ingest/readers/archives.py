@@ -7,6 +7,7 @@ import io
 import posixpath
 import tarfile
 import zipfile
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
@@ -50,6 +51,18 @@ class Archive(FileReader):
 
     def __init__(self, reader_of: ReaderOf) -> None:
         self._reader_of = reader_of
+
+    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
+        try:
+            yield from self._entries(stream, name, asked)
+        except NeardupError:
+            raise
+        except Exception as error:
+            yield entry_of_error(error, "")
+
+    @abstractmethod
+    def _entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
+        """The same; raises any error."""
 
     def _member(
         self,
@@ -101,18 +114,13 @@ class Zip(Archive):
             return super().fits(head, kind, columns)
         return not head.startswith((b"[Content_Types].xml", b"mimetypeapplication/"), _NAME_AT)
 
-    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:  # noqa: ARG002
-        try:
-            # An archive in an archive, which can't be read from its end.
-            whole = stream if stream.seekable() else io.BytesIO(bounded(stream, asked.limit))
-            archive = zipfile.ZipFile(whole)
-            infos = archive.infolist()
-        except Exception as error:
-            yield entry_of_error(error, "")
-            return
+    def _entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:  # noqa: ARG002
+        # An archive in an archive, which can't be read from its end.
+        whole = stream if stream.seekable() else io.BytesIO(bounded(stream, asked.limit))
+        archive = zipfile.ZipFile(whole)
         if not asked.is_unpacked:
             asked.unpacked.packed += whole.seek(0, io.SEEK_END)
-        for info in infos:
+        for info in archive.infolist():
             if not info.is_dir():
                 opened = _opened(archive, info)
                 yield from self._member(opened, info.filename, info.file_size, asked, asked.unpacked)
@@ -145,17 +153,12 @@ class Tar(Archive):
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
         return head.startswith(b"ustar", 257) or super().fits(head, kind, columns)
 
-    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        try:
-            given = buffered(stream)
-            blocks = decompressed(given, name, asked)
-            inside = dataclasses.replace(asked, is_unpacked=asked.is_unpacked or blocks is not given)
-            for path, size, member in _members(blocks):
-                yield from self._member(member.opened, path, size, inside)
-        except NeardupError:
-            raise
-        except Exception as error:
-            yield entry_of_error(error, "")
+    def _entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
+        given = buffered(stream)
+        blocks = decompressed(given, name, asked)
+        inside = dataclasses.replace(asked, is_unpacked=asked.is_unpacked or blocks is not given)
+        for path, size, member in _members(blocks):
+            yield from self._member(member.opened, path, size, inside)
 
 
 def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _ArchiveMember]]:
@@ -314,4 +317,5 @@ def entry_of_error(error: Exception, member: str) -> BadEntry:
         return BadEntry(0, "encrypted", str(error), member)
     if isinstance(error, OverflowError):
         return BadEntry(0, "too-large", f"{error}; --max-size is the limit", member)
-    return BadEntry(0, "malformed", f"{type(error).__name__}: {error}"[:300], member)
+    said = "nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {error}"[:300]
+    return BadEntry(0, "malformed", said, member)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from email.message import Message
 from typing import Any, BinaryIO, ClassVar
 
-from indexer.errors import NeardupError
 from indexer.extract.formats import Format
 from indexer.extract.mails import SEPARATOR, BodyPart, MailParts, field_of, parsed_mail, url_of, words_of_mail
 from indexer.extract.sniffing import is_mail
@@ -45,26 +44,27 @@ class Mail(Archive):
     def takes(self, name: str) -> bool:
         return super().takes(name) or _IN_MAILDIR.search(name) is not None
 
-    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
-        try:
-            data = bounded(decompressed(stream, name, asked), asked.limit)
-            mail, parts = self._read(data, name, asked.limit), MailParts()
-            body = parts.body(mail)
-            yield self._entry(mail, body, parts.attached, data)
-            for member, attached in parts.attached.items():
-                yield from self._member(_opener(attached), member, len(attached), asked)
-        except NeardupError:
-            raise
-        except RecursionError:
-            yield BadEntry(0, "malformed", "nested too deeply")
-        except Exception as error:
-            yield entry_of_error(error, "")
+    def _entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
+        data = bounded(decompressed(stream, name, asked), asked.limit)
+        mail, parts = self._read(data, name, asked.limit), MailParts()
+        body = parts.body(mail)
+        yield self._entry(mail, body, parts.attached, data)
+        for member, attached in parts.attached.items():
+            yield from self._member(_opener(attached), member, len(attached), asked)
 
     def _read(self, data: bytes, name: str, limit: int) -> Message:  # noqa: ARG002
         return parsed_mail(_message_of(data, name))
 
     def _entry(self, mail: Message, body: list[BodyPart], attached: Mapping[str, bytes], data: bytes) -> FileEntry:  # noqa: ARG002
-        return _entry(mail, body, attached)
+        words, kind, left_out = words_of_mail(mail, body, attached)
+        about = {name.lower().replace("-", "_"): field_of(mail, name) for name in ("From", "To", "Cc", "Message-ID")}
+        about["date"] = _date(mail)
+        url = url_of(mail)
+        return FileEntry(
+            *(0, "", words, kind, field_of(mail, "Subject"), url if "://" in url[:20] else ""),
+            {name: value for name, value in about.items() if value},
+            left_out=left_out,
+        )  # fmt: skip
 
 
 class Mailbox(Archive):
@@ -75,38 +75,21 @@ class Mailbox(Archive):
     def fits(self, head: bytes, kind: Format | None, columns: ColumnNames) -> bool:
         return head.lstrip().startswith(b"From ") or super().fits(head, kind, columns)
 
-    def entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
+    def _entries(self, stream: BinaryIO, name: str, asked: ReaderOptions) -> Iterator[FileEntry | BadEntry]:
         # A mailbox is no archive around its mails: these may have archives attached all the same.
         inside = dataclasses.replace(asked, depth=asked.depth - 1)
-        try:
-            lines = decompressed(stream, name, asked)
-            for number, raw in enumerate(_mails(lines, asked.limit), 1):
-                if raw is None:
-                    yield BadEntry(number, "too-large", f"a mail over the limit of {counted(asked.limit, 'byte')}")
-                    continue
-                try:
-                    name_of_mail = f"{_digest(raw)}.eml"
-                except Exception as error:
-                    # One mail that is made to fail hides none of those behind it.
-                    yield dataclasses.replace(entry_of_error(error, ""), number=number)
-                    continue
-                yield from self._member(_opener(raw), name_of_mail, len(raw), inside)
-        except NeardupError:
-            raise
-        except Exception as error:
-            yield dataclasses.replace(entry_of_error(error, ""), is_last=True)
-
-
-def _entry(mail: Message, body: list[BodyPart], attached: Mapping[str, bytes]) -> FileEntry:
-    data, kind, left_out = words_of_mail(mail, body, attached)
-    about = {name.lower().replace("-", "_"): field_of(mail, name) for name in ("From", "To", "Cc", "Message-ID")}
-    about["date"] = _date(mail)
-    url = url_of(mail)
-    return FileEntry(
-        *(0, "", data, kind, field_of(mail, "Subject"), url if "://" in url[:20] else ""),
-        {name: value for name, value in about.items() if value},
-        left_out=left_out,
-    )  # fmt: skip
+        lines = decompressed(stream, name, asked)
+        for number, raw in enumerate(_mails(lines, asked.limit), 1):
+            if raw is None:
+                yield BadEntry(number, "too-large", f"a mail over the limit of {counted(asked.limit, 'byte')}")
+                continue
+            try:
+                name_of_mail = f"{_digest(raw)}.eml"
+            except Exception as error:
+                # One mail that is made to fail hides none of those behind it.
+                yield dataclasses.replace(entry_of_error(error, ""), number=number)
+                continue
+            yield from self._member(_opener(raw), name_of_mail, len(raw), inside)
 
 
 def _message_of(data: bytes, name: str) -> bytes:
