@@ -80,10 +80,8 @@ class StoredTexts:
     def documents(self, records: Iterable[Record]) -> Iterator[tuple[Record, Document | ExtractionError]]:
         for some in chunks_by_size(self._items(records), _TOGETHER, lambda each: _size(each[0]), _BYTES):
             known = [_known(item) for item, _ in some]
-            left = [
-                item for (item, _), outcome in zip(some, known, strict=True) if not outcome and isinstance(item, Item)
-            ]
-            extracted = iter(self._extracted(left))
+            left = [item for (item, _), outcome in zip(some, known, strict=True) if not outcome]
+            extracted = iter(self._extracted(cast(list[Item[Record]], left)))
             for (_, parts), each in zip(some, known, strict=True):
                 outcome = each or next(extracted)
                 if isinstance(outcome, Failed):

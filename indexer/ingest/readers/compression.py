@@ -9,8 +9,8 @@ import lzma
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO, Any, BinaryIO, cast
+from contextlib import contextmanager, nullcontext
+from typing import IO, Any, BinaryIO, Literal, cast
 
 from indexer.ingest.readers.base import ReaderOptions, Unpacked, optional
 
@@ -57,21 +57,19 @@ def packed(file: IO[bytes], name: str) -> Iterator[BinaryIO]:
     Raises UsageError if the package for a compression is missing.
     """
     suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
-    opened: Any
-    if suffix == ".gz":
-        # Without the time.
-        opened = gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-    elif suffix == ".bz2":
-        opened = bz2.BZ2File(file, "wb")
-    elif suffix == ".xz":
-        opened = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
-    elif suffix:
-        opened = _zstd(name).ZstdFile(file, mode="wb")
-    else:
-        yield cast(BinaryIO, file)
-        return
-    with opened:
+    with _opened(file, suffix, "wb", name) if suffix else nullcontext(file) as opened:
         yield cast(BinaryIO, opened)
+
+
+def _opened(stream: Any, kind: str, mode: Literal["rb", "wb"], needed_by: str) -> Any:
+    if kind == ".gz":
+        # Without the time.
+        return gzip.GzipFile("", mode, fileobj=stream, mtime=0)
+    if kind in (".bz2", ".xz"):
+        return (bz2.BZ2File if kind == ".bz2" else lzma.LZMAFile)(stream, mode)
+    zstd = _zstd(needed_by)
+    window = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW}
+    return zstd.ZstdFile(stream, mode, options=window if mode == "rb" else None)
 
 
 def _zstd(needed_by: str) -> Any:
@@ -93,19 +91,9 @@ class _DecompressingStream(io.RawIOBase):
     """Gives everything decompressed before it raises: all content of a cut-off file is read."""
 
     def __init__(self, stream: Any, kind: str, unpacked: Unpacked) -> None:
-        self._unpacked = unpacked
-        self._damaged: type[Exception] = OSError
-        self._file: Any
-        if kind == ".gz":
-            self._file = gzip.GzipFile(fileobj=stream)
-        elif kind == ".bz2":
-            self._file = bz2.BZ2File(stream)
-        elif kind == ".xz":
-            self._file = lzma.LZMAFile(stream)  # noqa: SIM115 - as long as the stream is read
-        else:
-            zstd = _zstd("Zstandard-compressed input")
-            self._damaged = zstd.ZstdError
-            self._file = zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW})
+        needed_by = "Zstandard-compressed input"
+        self._unpacked, self._file = unpacked, _opened(stream, kind, "rb", needed_by)
+        self._damaged: type[Exception] = _zstd(needed_by).ZstdError if kind == ".zst" else OSError
 
     def readable(self) -> bool:
         return True
