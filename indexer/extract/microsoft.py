@@ -194,20 +194,16 @@ def _stream(name: str) -> bytes:
 
 
 @functools.cache
-def _importable() -> tuple[Any, Any]:
-    library = importlib.import_module("kreuzberg")
-    # Pictures are not read for words, and nothing is written anywhere.
-    asked = library.ExtractionConfig(
-        use_cache=False, enable_quality_processing=False, disable_ocr=True, output_format="plain"
-    )
-    return library, asked
-
-
 def _library(kind: Format) -> tuple[Any, Any]:
     try:
-        return _importable()
+        library = importlib.import_module("kreuzberg")
     except ModuleNotFoundError:
         raise ExtractionError(
             "unsupported",
             f"{kind.upper()} is read by kreuzberg, which is not installed: pip install 'neardup[formats]'",
         ) from None
+    # Pictures are not read for words, and nothing is written anywhere.
+    asked = library.ExtractionConfig(
+        use_cache=False, enable_quality_processing=False, disable_ocr=True, output_format="plain"
+    )
+    return library, asked

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import tempfile
-import weakref
+import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -51,7 +51,7 @@ _TOGETHER, _BYTES = 64, 8 << 20
 _LATE_AT_ONCE = 1000
 # What is read at once of lines that may be far from each other.
 _NEAR = 1 << 14
-_MOST_COPIED = 4 << 30
+_MOST_COPIED, _PAGE = 4 << 30, 4096
 
 
 class StoredTexts:
@@ -300,7 +300,9 @@ class StoredParts:
             return
         self._times_read += 1
         if self._times_read == 2:
-            self._copy = _CopiedParts.of(self._path, self._by_numbers)
+            # The disk may be full.
+            with suppress(sqlite3.Error):
+                self._copy = _CopiedParts(self._path, self._by_numbers())
         if self._copy and self._copy.state == _state_of(self._path):
             yield from self._copy.at(places)
             return
@@ -323,33 +325,21 @@ class StoredParts:
 
 
 class _CopiedParts:
-    """The documents of a file in the given `state`, by their places."""
+    """The documents of a file in its present state, by their places. Raises sqlite3.Error without room."""
 
-    def __init__(self, state: tuple[int, ...]) -> None:
-        self.state = state
-        self._file, self._ends = tempfile.TemporaryFile(), array("q", (0,))  # noqa: SIM115 - until it is let go of
-        weakref.finalize(self, self._file.close)
-
-    @classmethod
-    def of(cls, path: str, items: Callable[[], Iterator[tuple[int, Input]]]) -> Self | None:
-        """None if they take too much room."""
-        made = cls(_state_of(path))
-        try:
-            for place, item in items():
-                made._ends.extend([made._ends[-1]] * (place + 1 - len(made._ends)))
-                made._ends.append(made._ends[-1] + made._file.write(pickle.dumps(item)))
-                if made._ends[-1] > _MOST_COPIED:
-                    return None
-        except OSError:
-            # The disk may be full.
-            return None
-        return made
+    def __init__(self, path: str, items: Iterable[tuple[int, Input]]) -> None:
+        self.state = _state_of(path)
+        # Without a name it is a file that goes with it.
+        self._parts = sqlite3.connect("", check_same_thread=False)
+        self._parts.execute(f"PRAGMA max_page_count = {_MOST_COPIED // _PAGE}")
+        self._parts.execute("CREATE TABLE parts (place INTEGER PRIMARY KEY, item BLOB)")
+        rows = ((place, pickle.dumps(item)) for place, item in items)
+        self._parts.executemany("INSERT INTO parts VALUES (?, ?)", rows)
 
     def at(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
         for place in places:
-            if place + 1 < len(self._ends) and (size := self._ends[place + 1] - self._ends[place]):
-                self._file.seek(self._ends[place])
-                yield place, pickle.loads(self._file.read(size))  # noqa: S301 - it was written here
+            for (item,) in self._parts.execute("SELECT item FROM parts WHERE place = ?", (place,)):
+                yield place, pickle.loads(item)  # noqa: S301 - it was written here
 
 
 def _state_of(path: str) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from indexer.extract import WorkerPool
 from indexer.extract.base import Item, Limits, Options
 from indexer.extract.document import read_document
 from indexer.extract.formats import MICROSOFT
-from indexer.extract.microsoft import _FIELD_CODE, _importable
+from indexer.extract.microsoft import _FIELD_CODE, _library
 from indexer.model import Document
 from tests.extract.folded import folded
 from tests.extract.real_office import names, real
@@ -201,7 +201,7 @@ def test_a_picture_without_data_costs_no_slide(fill: str) -> None:
 
 def test_without_the_library_the_failure_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kreuzberg", None)
-    _importable.cache_clear()
+    _library.cache_clear()
     with pytest.raises(ExtractionError, match=r"pip install 'neardup\[formats\]'") as caught:
         read(RTF)
     assert caught.value.reason == "unsupported"

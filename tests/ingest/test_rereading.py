@@ -144,7 +144,7 @@ def test_without_room_for_a_copy_a_file_is_read_again(
 ) -> None:
     as_packed_lines(tmp_path / "a.jsonl.gz")
     put(store, str(tmp_path / "a.jsonl.gz"))
-    monkeypatch.setattr(rereading, "_MOST_COPIED", 100)
+    monkeypatch.setattr(rereading, "_MOST_COPIED", 3 * 4096)
     texts = StoredTexts(store)
     assert [texts.of(record) for record in store.scan()] == [StoredTexts(store).of(record) for record in store.scan()]
 

@@ -175,7 +175,7 @@ class _ReferenceNode:
     @property
     def parent(self) -> _ReferenceNode | None:
         above = None if self._node.decomposed else self._node.parent
-        return above and _ReferenceNode(above)
+        return None if above is None else _ReferenceNode(above)
 
     def replace_with(self, text: str) -> None:
         self._node.insert_before(text)
