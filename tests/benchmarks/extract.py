@@ -20,7 +20,7 @@ import pypdfium2
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from indexer.errors import ExtractionError
-from indexer.extract import Extracted, Item, Limits, Options, WorkerPool, extract
+from indexer.extract import Extracted, Failed, Item, Limits, Options, WorkerPool, extract
 from indexer.extract.base import Extractor
 from indexer.extract.document import read_document
 from indexer.model import Fingerprint
@@ -198,8 +198,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _fingerprints(shared_data: Path, rows: Rows) -> dict[str, Fingerprint]:
     """The fingerprints of all documents that have text, by their ids."""
     found: dict[str, Fingerprint] = {}
-    items = (Item(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in rows)
-    with WorkerPool(2, Options(), _LIMITS) as pool:
+    items: Iterable[Item[str] | Failed[str]] = (
+        Item(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in rows
+    )
+    with WorkerPool[None](2, Options(), _LIMITS) as pool:
         for outcome in pool.outcomes(items):
             made = simhash.fingerprint(outcome.document.text) if isinstance(outcome, Extracted) else None
             if made:

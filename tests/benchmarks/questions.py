@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from indexer.core.hamming import hamming_matrix
 from indexer.errors import UsageError
-from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
+from indexer.extract import Extracted, Failed, Item, Limits, Options, WorkerPool
 from indexer.schemes.simhash_variants import SimhashVariant
 from indexer.text.features import NUMBERS, recipe
 
@@ -182,8 +182,10 @@ def _truth(path: Path, among: Mapping[str, str]) -> dict[Pair, float]:
 
 
 def _texts(shared_data: Path, paths: Mapping[str, str]) -> dict[str, str]:
-    items = (Item(name, (shared_data / path).read_bytes(), str(path)) for name, path in paths.items())
-    with WorkerPool(2, Options(), Limits()) as pool:
+    items: Iterable[Item[str] | Failed[str]] = (
+        Item(name, (shared_data / path).read_bytes(), str(path)) for name, path in paths.items()
+    )
+    with WorkerPool[None](2, Options(), Limits()) as pool:
         found = {
             str(outcome.key): outcome.document.text
             for outcome in pool.outcomes(items)

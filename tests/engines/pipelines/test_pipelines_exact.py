@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from indexer.core.text import shingle_hashes
 from indexer.engine.index.sketches import KeyFields
 from indexer.engine.setup.pipelines import script_forms
-from indexer.extract import Extracted, Item, Limits, Options, WorkerPool
+from indexer.extract import Extracted, Failed, Item, Limits, Options, WorkerPool
 from indexer.ingest.indexing import store_info
 from indexer.schemes import registry
 from tests.engines.pipelines.pipelined import (
@@ -229,12 +230,9 @@ def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.Capt
     # One in four, or with NEARDUP_ALL all of them.
     step = 1 if os.environ.get("NEARDUP_ALL") else 4
     paths = [path for path in files if path.suffix in (".html", ".xml", ".pdf")][::step]
-    with WorkerPool(2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
-        found = [
-            each.document.text
-            for each in pool.outcomes(Item(path, path.read_bytes(), path.name) for path in paths)
-            if isinstance(each, Extracted)
-        ]
+    items: Iterable[Item[Path] | Failed[Path]] = (Item(path, path.read_bytes(), path.name) for path in paths)
+    with WorkerPool[None](2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
+        found = [each.document.text for each in pool.outcomes(items) if isinstance(each, Extracted)]
     texts = [text.encode("utf-8", "replace").decode() for text in found if text]
     counts = agree(painless, texts)
     marked = counts.total() - counts["equal"]
