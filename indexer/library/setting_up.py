@@ -13,7 +13,7 @@ from indexer.engine.client.connection import connect
 from indexer.engine.client.names import reading_path
 from indexer.engine.index.bodies import INDEXED_AT
 from indexer.engine.index.mapping import read_mappings
-from indexer.engine.index.side_index import clusters_index, copied_index, failures_index, notes_by_index, notes_index
+from indexer.engine.index.side_index import copied_index, kept_index, notes_by_index, notes_index
 from indexer.engine.index.source_fields import date_fields
 from indexer.engine.setup.bulk_load import repairs
 from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
@@ -26,6 +26,7 @@ from indexer.library.outcomes import SetUp, SetupRequest
 from indexer.matching.store_schemes import schemes_of_new
 from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import store_file
+from indexer.stores.kept import CLUSTERS, FAILURES
 from indexer.stores.schemes import require_exactly
 from indexer.text.hiding import shown_name
 
@@ -121,9 +122,8 @@ def _steps(
 
 
 def _side_indices(client: Client) -> list[SetupStep]:
-    sides = [
-        (side.name, side.making()) for side in (clusters_index(client), failures_index(client), copied_index(client))
-    ]
+    made = (kept_index(client, CLUSTERS), kept_index(client, FAILURES), copied_index(client))
+    sides = [(side.name, side.making()) for side in made]
     return [
         SetupStep(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted
     ]

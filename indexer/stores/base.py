@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
@@ -23,9 +23,12 @@ from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import MovableFolder
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.stores.kept import CLUSTERS, DECISIONS, FAILURES, Kind
 from indexer.stores.sketches import SketchStore
 from indexer.stores.texts import DocumentForm, StoredText, TextFields
 from indexer.text.counts import counted
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,20 +335,36 @@ class Store(SketchStore, ABC):
         yield from sorted(Counter(str(one["id"]) for one in said if one.get("size_class")).items())
 
     @abstractmethod
+    def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
+        """Keep things of a kind, each in the place of one with the same name. Kept in batches like put()."""
+
+    @abstractmethod
+    def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
+        """The things with these names, in this order; None for a missing one."""
+
+    @abstractmethod
+    def every_kept(self, kind: Kind[T]) -> Iterator[T]:
+        """Everything of a kind, by name; a snapshot as of the first one."""
+
+    @abstractmethod
+    def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
+        """Forget things; returns how many there were."""
+
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         """Keep the records of clusters, replacing those with the same id. Kept in batches like put()."""
+        self.keep(CLUSTERS, clusters)
 
-    @abstractmethod
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
         """The clusters with these ids, in this order; None for a missing one."""
+        return self.kept(CLUSTERS, ids)
 
-    @abstractmethod
     def clusters(self) -> Iterator[ClusterRecord]:
         """Every cluster, by id; a snapshot as of the first one."""
+        return self.every_kept(CLUSTERS)
 
-    @abstractmethod
     def delete_clusters(self, ids: Sequence[str]) -> int:
         """Forget clusters, not their documents; returns how many there were."""
+        return self.forget(CLUSTERS, ids)
 
     @abstractmethod
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
@@ -358,17 +377,17 @@ class Store(SketchStore, ABC):
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
         """Replace the note on how clusters are made; None forgets it."""
 
-    @abstractmethod
     def decisions(self) -> Iterator[Decision]:
         """Every remembered decision, by its id."""
+        return self.every_kept(DECISIONS)
 
-    @abstractmethod
     def put_decisions(self, decisions: Iterable[Decision]) -> None:
         """Remember decisions, each once. Kept in batches like put()."""
+        self.keep(DECISIONS, decisions)
 
-    @abstractmethod
     def delete_decisions(self, ids: Sequence[str]) -> int:
         """Forget decisions; returns how many there were."""
+        return self.forget(DECISIONS, ids)
 
     def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
         """The function that replaces the rows for dashboards and returns their number.
@@ -409,13 +428,13 @@ class Store(SketchStore, ABC):
         """
         raise UsageError("this store keeps no documents of others, whose fields could be compared")
 
-    @abstractmethod
     def put_failures(self, failures: Iterable[Failure]) -> None:
         """Record failures, replacing the earlier one of the same ref."""
+        self.keep(FAILURES, failures)
 
-    @abstractmethod
     def failures(self) -> Iterator[Failure]:
         """Every recorded failure, by ref."""
+        return self.every_kept(FAILURES)
 
     def notices(self) -> list[str]:
         """Remarks on the state of the store for its readers, a sentence each."""

@@ -32,7 +32,7 @@ LAYERS = [
 ]
 # The same inside folders of several packages.
 STORE_LAYERS = [
-    {"sketches", "texts"},
+    {"kept", "sketches", "texts"},
     {"base"},
     {"loading", "schemes", "sqlite"},
     {"__init__"},

@@ -15,7 +15,6 @@ from indexer.engine.client.names import indices_of, matches, reading_path
 from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
 from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import named
-from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.sketches import BESIDE, FEATURES
 from indexer.engine.index.source_fields import ASIDE
 from indexer.engine.setup.provision import Provision
@@ -215,7 +214,7 @@ class InPlace(Sink):
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
         context.unseen = True
         done = [change for change, result in zip(batch, results, strict=True) if result.ok]
-        forget_failures(context.failures, [change.record.ref for change in done])
+        context.forget_failures([change.record.ref for change in done])
         context.beside.forget((change.place for change in done), beside)
         if context.refresh == "true":
             context.show()

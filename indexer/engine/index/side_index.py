@@ -20,10 +20,10 @@ from indexer.errors import StoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
 from indexer.model.copied import CopiedRow
-from indexer.model.decisions import Decision, decision_json, decision_of
 from indexer.model.origins import UNKNOWN
 from indexer.model.times import now
 from indexer.relations.relation import verdict_of
+from indexer.stores.kept import Kind
 
 T = TypeVar("T")
 
@@ -65,7 +65,6 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     **_EXACT,
 }
 
-_DECISION_PROPERTIES: Mapping[str, Any] = {"id": TERM, **_EXACT}
 # No id of a cluster: those are base32.
 NOTE_ID = "clustering-note"
 _PREFIX, _, _SUFFIX = side_name("*", "clusters").partition("*")
@@ -228,13 +227,20 @@ def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     )
 
 
-def failures_index(client: Client) -> SideIndex[Failure]:
-    return SideIndex(client, "failures", FAILURE_PROPERTIES, _failure_body, _failure)
+def kept_index(client: Client, kind: Kind[T]) -> SideIndex[T]:
+    properties, body = _KEPT[kind.name]
 
+    def read(source: Mapping[str, Any]) -> T:
+        try:
+            return kind.read(source["exact"])
+        except (KeyError, TypeError, ValueError):
+            raise StoreError(f"a document of the {kind.name} kept in the search cluster is none; delete it") from None
 
-def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
-    # Beside them lies the note of how they were made.
-    return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
+    # Beside clusters lies the note of how they were made.
+    query = {"exists": {"field": "size"}} if kind.name == "clusters" else None
+    return SideIndex(
+        client, kind.name, properties, lambda item: {**body(item), "exact": kind.written(item)}, read, query
+    )
 
 
 def notes_index(client: Client) -> SideIndex[ClusteringNote]:
@@ -251,16 +257,6 @@ def notes_by_index(notes: SideIndex[ClusteringNote]) -> dict[str, ClusteringNote
     hits = notes.search({"query": {"ids": {"values": [NOTE_ID]}}, "size": _MOST_HITS})["hits"]["hits"]
     found = {hit["_index"]: notes.read(hit["_source"]) for hit in hits}
     return {name.removeprefix(_PREFIX).removesuffix(_SUFFIX): found[name] for name in sorted(found)}
-
-
-def decisions_index(client: Client) -> SideIndex[Decision]:
-    return SideIndex(
-        client,
-        "decisions",
-        _DECISION_PROPERTIES,
-        lambda decision: {"id": decision.id, "exact": decision_json(decision)},
-        _decision,
-    )
 
 
 def resources_index(client: Client) -> SideIndex[Mapping[str, Any]]:
@@ -296,11 +292,6 @@ def require_sides(client: Client) -> None:
             )
 
 
-def forget_failures(failures: SideIndex[Failure], refs: Sequence[Ref]) -> None:
-    if refs and failures.exists():
-        failures.delete([failure_id(ref) for ref in refs])
-
-
 def failure_id(ref: Ref) -> str:
     parts = "\0".join((ref.index, ref.routing or "", ref.id))
     return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -309,53 +300,39 @@ def failure_id(ref: Ref) -> str:
 def _failure_body(failure: Failure) -> Mapping[str, Any]:
     ref = failure.ref
     texts = {"id": ref.id, "index": ref.index, "routing": ref.routing, "source": failure.source}
-    texts |= {"reason": failure.reason, "detail": failure.detail, "failed_at": failure.failed_at}
-    return {**readable(texts), "exact": json.dumps([*texts.values(), failure.source_digest])}
-
-
-def _failure(source: Mapping[str, Any]) -> Failure:
-    name, index, routing, *rest = json.loads(source["exact"])
-    return Failure(Ref(name, index, routing), *rest)
+    return readable(texts | {name: getattr(failure, name) for name in ("reason", "detail", "failed_at")})
 
 
 def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
-    canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
-    texts = {"id": cluster.id, "title": cluster.title}
-    texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
-    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes}
-    numbers |= {"redundant": cluster.redundant}
-    numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
-    lists = {"formats": cluster.formats, "origins": cluster.origins, "repeated_origins": cluster.repeated_origins}
-    relations, shares = dict(cluster.relations), cluster.repeated_shares
-    exact = json.dumps([list(canonical.values()), texts, numbers, lists | {"repeated_shares": shares}, relations])
-    formats, origins, repeated = ([passing(name) for name in names] for names in lists.values())
+    ref, relations = cluster.canonical, dict(cluster.relations)
     verdicts = {verdict_of(word) for word in (*relations, *[None] * (sum(relations.values()) < cluster.size))}
-    shared: dict[str, Any] = {"format": formats, "origin": origins}
-    shared["cluster"] = {
+    own = {
         **readable({"id": cluster.id, "size_class": size_class(cluster.size)}),
         "verdict": sorted(verdicts),
         "relation": [word or UNKNOWN for word in relations],
-        "repeats_origin": repeated,
-        "repeats_similarity": [share / 100 for share in shares],
+        "repeats_origin": list(map(passing, cluster.repeated_origins)),
+        "repeats_similarity": [share / 100 for share in cluster.repeated_shares],
     }
-    body = {**readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
-    return {**body, "canonical": readable(canonical), "exact": exact}
+    return {
+        **readable({name: getattr(cluster, name) for name in ("id", "title", "first_seen", "last_seen")}),
+        **{name: getattr(cluster, name) for name in ("size", "redundant", "least_similarity")},
+        "octets": cluster.total_bytes,
+        "redundant_octets": cluster.redundant_bytes,
+        "origins": len(cluster.origins),
+        "canonical": readable({"id": ref.id, "index": ref.index, "routing": ref.routing}),
+        ROOT: {
+            "format": list(map(passing, cluster.formats)),
+            "origin": list(map(passing, cluster.origins)),
+            "cluster": own,
+        },
+    }
 
 
-def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
-    canonical, texts, numbers, lists, relations = json.loads(source["exact"])
-    names: dict[str, Any] = {name: tuple(listed) for name, listed in lists.items()}
-    sizes = {"total_bytes": numbers.pop("octets"), "redundant_bytes": numbers.pop("redundant_octets")}
-    return ClusterRecord(
-        canonical=Ref(*canonical), **texts, **numbers, **sizes, **names, relations=(*relations.items(),)
-    )
-
-
-def _decision(source: Mapping[str, Any]) -> Decision:
-    try:
-        return decision_of(source["exact"])
-    except (KeyError, ValueError):
-        raise StoreError("a decision that is kept in the search cluster is none; delete its document") from None
+_KEPT: Mapping[str, tuple[Mapping[str, Any], Callable[[Any], Mapping[str, Any]]]] = {
+    "failures": (FAILURE_PROPERTIES, _failure_body),
+    "clusters": (CLUSTER_PROPERTIES, _cluster_body),
+    "decisions": ({"id": TERM, **_EXACT}, lambda decision: {"id": decision.id}),
+}
 
 
 def readable(texts: Mapping[str, str | None]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from indexer.engine.client.snapshots import Page, pages
 from indexer.engine.index.bodies import ROOT, Bodies, own_part
 from indexer.engine.index.keys_beside import KeysBeside
 from indexer.engine.index.mapping import IndexMapping, Mappings, named, new_index, read_mappings
-from indexer.engine.index.side_index import clusters_index, decisions_index, failures_index, require_sides
+from indexer.engine.index.side_index import SideIndex, failure_id, kept_index, require_sides
 from indexer.engine.setup import bulk_load
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Record, Ref
@@ -22,6 +22,7 @@ from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Contended, StoreInfo
+from indexer.stores.kept import CLUSTERS, DECISIONS, FAILURES
 from indexer.stores.sketches import is_new
 
 # The engines' own default for the most hits of one answer.
@@ -67,8 +68,9 @@ class Context:
             self.info.require_comparable(create, self.shown)
         self.single = list(self.mappings) == [self.name]
         self.data_stream = not self.single and is_stream(self.mappings)
-        self.failures, self.clusters = failures_index(client), clusters_index(client)
-        self.decisions = decisions_index(client)
+        self.kept: dict[str, SideIndex[Any]] = {
+            kind.name: kept_index(client, kind) for kind in (FAILURES, CLUSTERS, DECISIONS)
+        }
         self.beside = KeysBeside(client, lambda: list(self.mappings), lambda: self.bodies)
 
     # What the mappings say
@@ -171,13 +173,16 @@ class Context:
             except BaseException:
                 self.unseen = True
                 raise
-        self.failures.settle()
-        self.clusters.settle()
-        self.decisions.settle()
+        for kept in self.kept.values():
+            kept.settle()
         self.beside.settle()
 
     def show(self) -> None:
         self.client.request("POST", f"/{self.path}/_refresh")
+
+    def forget_failures(self, refs: Sequence[Ref]) -> None:
+        if refs:
+            self.kept["failures"].delete(list(map(failure_id, refs)))
 
     # Documents by identity
 

@@ -95,7 +95,7 @@ class ExaminePart(StorePart):
         if any(lying.values()):
             yield self._held_beside(lying)
         inside = context.client.count(context.path, {"exists": {"field": SIZE_CLASS}})
-        if inside != (listed := context.clusters.total("size")):
+        if inside != (listed := context.kept["clusters"].total("size")):
             says = (
                 f"{counted(inside, 'document')} in clusters, of which dashboards count {listed:,}: some have gone, or "
                 "were clustered by another name of the index, as a filtered alias"

@@ -140,7 +140,7 @@ class ReadPart(StorePart):
             distinct=distinct,
             short=counts["short"]["doc_count"],
             empty=documents - fingerprinted,
-            failures=context.failures.counts("reason"),
+            failures=context.kept["failures"].counts("reason"),
             formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
             bytes_on_disk=self._size(),
             # Without any value the engines give a number for the least time that there is.

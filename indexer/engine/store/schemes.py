@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, pause, place_of, send, unchanged, update
 from indexer.engine.client.names import path_of
@@ -22,12 +23,13 @@ from indexer.engine.index.sketches import forgotten, sketch_properties
 from indexer.engine.setup.removal import lost
 from indexer.engine.store.context import Context, StorePart
 from indexer.errors import StoreError, UsageError
-from indexer.model import ClusteringNote, ClusterRecord, Failure
+from indexer.model import ClusteringNote, Failure
 from indexer.model.copied import CopiedRow
-from indexer.model.decisions import Decision
 from indexer.schemes.keys.layout import SchemeInfo
+from indexer.stores.kept import Kind
 from indexer.stores.sketches import check_resource, is_new
 
+T = TypeVar("T")
 _CHUNK_BYTES = 2 << 20
 
 
@@ -138,29 +140,28 @@ class SchemePart(StorePart):
                 return b"".join(chunks_found)
         raise StoreError(f"{self.context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
-    def failures(self) -> Iterator[Failure]:
-        return self.context.failures.pages("id", "index", "routing")
+    # What is kept by name
 
-    def put_failures(self, failures: Iterable[Failure]) -> None:
+    def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
         self.context.require_writable()
-        self.context.failures.put((failure_id(failure.ref), failure) for failure in failures)
+        if kind.name == "clusters":
+            self.context.require_mapped()
+        self.context.kept[kind.name].put((self._name(kind, item), item) for item in items)
         self.context.wrote()
 
-    def clusters(self) -> Iterator[ClusterRecord]:
-        return self.context.clusters.pages("id")
+    def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
+        return self.context.kept[kind.name].get(names)
 
-    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
-        return self.context.clusters.get(ids)
+    def every_kept(self, kind: Kind[T]) -> Iterator[T]:
+        return self.context.kept[kind.name].pages(*(("id", "index", "routing") if kind.name == "failures" else ("id",)))
 
-    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+    def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
         self.context.require_writable()
-        self.context.require_mapped()
-        self.context.clusters.put((cluster.id, cluster) for cluster in clusters)
-        self.context.wrote()
+        return self.context.kept[kind.name].delete(names)
 
-    def delete_clusters(self, ids: Sequence[str]) -> int:
-        self.context.require_writable()
-        return self.context.clusters.delete(ids)
+    def _name(self, kind: Kind[T], item: T) -> str:
+        # An id of several indices may have failed in each of them.
+        return failure_id(item.ref) if isinstance(item, Failure) else kind.name_of(item)
 
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
         return notes_by_index(self._notes)
@@ -172,18 +173,6 @@ class SchemePart(StorePart):
         else:
             self._notes.put([(NOTE_ID, note)])
         self._notes.settle()
-
-    def decisions(self) -> Iterator[Decision]:
-        return self.context.decisions.pages("id")
-
-    def put_decisions(self, decisions: Iterable[Decision]) -> None:
-        self.context.require_writable()
-        self.context.decisions.put((decision.id, decision) for decision in decisions)
-        self.context.wrote()
-
-    def delete_decisions(self, ids: Sequence[str]) -> int:
-        self.context.require_writable()
-        return self.context.decisions.delete(ids)
 
     def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
         self.context.require_writable()

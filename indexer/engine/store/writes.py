@@ -38,7 +38,6 @@ from indexer.engine.index.bodies import (
 )
 from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import OWN, Mappings
-from indexer.engine.index.side_index import forget_failures
 from indexer.engine.index.source_fields import differing_fields, source_paths
 from indexer.engine.setup.removal import Stripper, foreign_names, lost
 from indexer.engine.store.context import Context, StorePart
@@ -134,7 +133,7 @@ class WritePart(StorePart):
         done = self._store_rows(list(last.values()))
         self.context.unseen = True
         stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
-        forget_failures(self.context.failures, stored)
+        self.context.forget_failures(stored)
         return results_of(batch, done)
 
     def _store_rows(self, rows: list[_StoredRecord]) -> dict[Ref, PutResult]:
@@ -400,7 +399,7 @@ class WritePart(StorePart):
                 deleted, kept, left = self._delete_batch(chunk, versions, owners)
                 count += deleted
                 self.context.contended.add([*left, *kept])
-                forget_failures(self.context.failures, [ref for ref in chunk if ref not in kept and ref not in left])
+                self.context.forget_failures([ref for ref in chunk if ref not in kept and ref not in left])
         finally:
             self.context.wrote()
         return count

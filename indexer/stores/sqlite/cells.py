@@ -76,12 +76,6 @@ def count(cell: Any, most: int = _LARGEST) -> int:
     return int(cell)
 
 
-def share(cell: Any) -> float:
-    if type(cell) not in (int, float) or not 0 <= cell <= 1:
-        raise DamagedError(f"{cell!r} instead of a share")
-    return float(cell)
-
-
 def integer(cell: Any) -> int:
     if type(cell) is not int:
         raise DamagedError(f"{type(cell).__name__} where a number belongs")
@@ -89,30 +83,13 @@ def integer(cell: Any) -> int:
 
 
 def json_object(cell: Any) -> dict[str, Any]:
-    value = _json(cell)
+    try:
+        value = json.loads(name(cell))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"no JSON: {error}") from None
     if type(value) is not dict:
         raise DamagedError("no JSON object")
     return value
-
-
-def json_strings(cell: Any) -> tuple[str, ...]:
-    return _json_strings(name(cell))
-
-
-# Formats and hosts are few, and clusters many.
-@lru_cache(maxsize=4096)
-def _json_strings(cell: str) -> tuple[str, ...]:
-    value = _json(cell)
-    if type(value) is not list or any(type(element) is not str for element in value):
-        raise DamagedError("no JSON list of strings")
-    return tuple(value)
-
-
-def _json(cell: Any) -> Any:
-    try:
-        return json.loads(name(cell))
-    except (ValueError, RecursionError) as error:
-        raise DamagedError(f"no JSON: {error}") from None
 
 
 def packed(integers: Sequence[int], kind: npt.DTypeLike) -> bytes:

@@ -1,4 +1,6 @@
-"""The clusters of the embedded store."""
+"""The clusters of the embedded store, and what it keeps by name."""
+
+# ruff: noqa: S608 -- statements are put together of fixed words
 
 from __future__ import annotations
 
@@ -6,15 +8,17 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
-from indexer.model import ClusteringNote, ClusterRecord, Ref
-from indexer.model.decisions import Decision, decision_json, decision_of
+from indexer.model import ClusteringNote, Ref
+from indexer.model.chunking import chunks
+from indexer.stores.kept import Kind
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.rows import READ_ROWS, SqlitePart, marks, pack_text
 
-_COLUMNS = """id, canonical, title, size, octets, first_seen, last_seen, redundant_octets, formats, origins,
-    least_similarity, redundant, relations, repeated_origins"""
+T = TypeVar("T")
+# So many things are written at once.
+_BATCH = 8000
 RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), count(*) FROM annotations
     WHERE cluster IS NOT NULL AND json_extract(fields, '$.cluster.repeats') IS NOT NULL GROUP BY 1"""
 """Counts of the documents that repeat another one, by their noted relation."""
@@ -39,7 +43,7 @@ class ClusterTable(SqlitePart):
             sql = """annotations a NOT INDEXED CROSS JOIN documents d ON d.number = a.document
                 WHERE a.cluster IS NOT NULL ORDER BY a.document"""
         with self._snapshot() as connection:
-            for name, fields in connection.execute(f"SELECT d.id, a.fields FROM {sql}"):  # noqa: S608
+            for name, fields in connection.execute(f"SELECT d.id, a.fields FROM {sql}"):
                 yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
@@ -50,25 +54,41 @@ class ClusterTable(SqlitePart):
                 for (name,) in connection.execute(sql, (pack_text(cluster),)):
                     yield cluster, Ref(cells.text(name))
 
-    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        self._put_rows("clusters", map(self._row, clusters))
+    def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
+        rows = ((pack_text(kind.name_of(item)), kind.written(kind.moved(item, self.folder.kept))) for item in items)
+        for chunk in chunks(rows, _BATCH):
+            with self._writing() as connection:
+                connection.executemany(f"INSERT OR REPLACE INTO {kind.name} VALUES (?, ?)", chunk)
 
-    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
-        names = [pack_text(name) for name in ids]
-        records: dict[bytes, ClusterRecord] = {}
+    def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
+        found: dict[str, T] = {}
         with self._reading() as connection:
-            for start in range(0, len(names), READ_ROWS):
-                chunk = names[start : start + READ_ROWS]
-                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({marks(len(chunk))})"  # noqa: S608
-                records.update((row[0], self._cluster(row)) for row in connection.execute(sql, chunk))
-        return [records.get(name) for name in names]
+            for chunk in chunks(map(pack_text, names), READ_ROWS):
+                sql = f"SELECT id, exact FROM {kind.name} WHERE id IN ({marks(len(chunk))})"
+                found.update(self._things(kind, connection.execute(sql, chunk)))
+        return [found.get(name) for name in names]
 
-    def clusters(self) -> Iterator[ClusterRecord]:
+    def every_kept(self, kind: Kind[T]) -> Iterator[T]:
         with self._snapshot() as connection:
-            yield from map(self._cluster, connection.execute(f"SELECT {_COLUMNS} FROM clusters ORDER BY id"))  # noqa: S608
+            rows = connection.execute(f"SELECT id, exact FROM {kind.name} ORDER BY id")
+            yield from (thing for _, thing in self._things(kind, rows))
 
-    def delete_clusters(self, ids: Sequence[str]) -> int:
-        return self._delete_rows("clusters", [pack_text(name) for name in ids])
+    def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
+        count = 0
+        for chunk in chunks(names, _BATCH):
+            with self._writing() as connection:
+                rows = [(pack_text(name),) for name in chunk]
+                count += connection.executemany(f"DELETE FROM {kind.name} WHERE id = ?", rows).rowcount
+        return count
+
+    def _things(self, kind: Kind[T], rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, T]]:
+        for name, exact in rows:
+            with suppress(KeyError, TypeError, ValueError, RecursionError):
+                thing = kind.read(cells.name(exact))
+                if pack_text(kind.name_of(thing)) == name:
+                    yield cells.text(name), kind.moved(thing, self.folder.now)
+                    continue
+            raise cells.DamagedError(f"something else among the {kind.name}")
 
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
         with self._reading() as connection:
@@ -81,57 +101,11 @@ class ClusterTable(SqlitePart):
             if note is not None:
                 connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
 
-    def decisions(self) -> Iterator[Decision]:
-        with self._snapshot() as connection:
-            for name, held in connection.execute("SELECT id, documents FROM decisions ORDER BY id"):
-                yield _decision(cells.name(name), cells.name(held))
-
-    def put_decisions(self, decisions: Iterable[Decision]) -> None:
-        self._put_rows("decisions", ((one.id, decision_json(one)) for one in decisions))
-
-    def delete_decisions(self, ids: Sequence[str]) -> int:
-        return self._delete_rows("decisions", ids)
-
-    def _row(self, cluster: ClusterRecord) -> tuple[Any, ...]:
-        seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
-        names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
-        origins, repeated = (
-            json.dumps([self.folder.kept(origin) for origin in some])
-            for some in (cluster.origins, cluster.repeated_origins)
-        )
-        places = (cluster.redundant_bytes, json.dumps(cluster.formats), origins)
-        said = (cluster.least_similarity, cluster.redundant, json.dumps(dict(cluster.relations)), repeated)
-        return (*names, cluster.size, cluster.total_bytes, *seen, *places, *said)
-
-    def _cluster(self, row: Sequence[Any]) -> ClusterRecord:
-        name, canonical, title, size, total, first, last, octets, formats, origins, *said = row
-        names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
-        figures = (cells.count(size), cells.count(total))
-        seen = (cells.text(first), cells.text(last))
-        least, redundant, relations, repeated = said
-        places = (cells.json_strings(formats), self._origins(origins))
-        shares = (cells.share(least), cells.count(redundant))
-        counts = tuple((word, cells.count(number)) for word, number in cells.json_object(relations).items())
-        return ClusterRecord(
-            *names, *figures, *seen, cells.count(octets), *places, *shares, counts, self._origins(repeated)
-        )
-
-    def _origins(self, cell: Any) -> tuple[str, ...]:
-        return tuple(map(self.folder.now, cells.json_strings(cell)))
-
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     cluster = annotations.get("cluster")
     name = cluster.get("id") if isinstance(cluster, dict) else None
     return pack_text(name) if isinstance(name, str) else None
-
-
-def _decision(name: str, held: str) -> Decision:
-    with suppress(ValueError, RecursionError):
-        decision = decision_of(held)
-        if decision.id == name:
-            return decision
-    raise cells.DamagedError("no decision")
 
 
 def _note(held: dict[str, Any]) -> ClusteringNote:

@@ -17,6 +17,7 @@ from indexer.model import SHORT_IDS, SIMHASH_DOC
 from indexer.model.kinds import DOCUMENTS, kind_named
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import StoreInfo
+from indexer.stores.kept import CLUSTERS, DECISIONS, FAILURES
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.tables import FIRST, add_scheme, read_schemes
 
@@ -25,7 +26,7 @@ APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store 
 T = TypeVar("T")
 
 # The number of this form of the file, in its header; a file of another one is refused.
-FORM = 5
+FORM = 6
 # A string from outside is kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and
 # SQLite's text can't.
 _TABLES = (
@@ -51,16 +52,11 @@ _TABLES = (
     "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL, cluster BLOB)",
     # The members of a cluster are looked up for each document that joins it.
     "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
-    """CREATE TABLE clusters (
-        id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
-        octets INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL,
-        redundant_octets INTEGER NOT NULL, formats TEXT NOT NULL, origins TEXT NOT NULL,
-        least_similarity REAL NOT NULL, redundant INTEGER NOT NULL, relations TEXT NOT NULL,
-        repeated_origins TEXT NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE failures (
-        id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
-        failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
-    "CREATE TABLE decisions (id TEXT PRIMARY KEY, documents TEXT NOT NULL) WITHOUT ROWID",
+    # What is kept by name; `exact` is its JSON.
+    *(
+        f"CREATE TABLE {kind.name} (id BLOB PRIMARY KEY, exact TEXT NOT NULL) WITHOUT ROWID"
+        for kind in (CLUSTERS, FAILURES, DECISIONS)
+    ),
     "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
 )
 

@@ -8,7 +8,7 @@ import re
 import sqlite3
 import zlib
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch, first_arrival
+from indexer.model import SIMHASH_DOC, Record, Ref, Sketch, first_arrival
 from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
 from indexer.stores.base import Store
@@ -45,8 +45,6 @@ RECORD_COLUMNS = (
 _INDEXED_AT, _TEXT_DIGEST = 7, 11
 T = TypeVar("T")
 READ_ROWS = 1000
-# Rows of clusters and the like that are written at once.
-_BATCH = 8000
 # In one statement, where this SQLite takes as many.
 _PARAMETERS = 30_000
 _MIN_MERGE_BITS = 12
@@ -218,15 +216,6 @@ class Packer:
             raise cells.DamagedError("something else instead of a fingerprint")
         return Sketch(self._first, payload, (), cells.count(tokens))
 
-    def failure_row(self, failure: Failure) -> tuple[bytes, ...]:
-        source = self._folder.kept(failure.source)
-        texts = (failure.ref.id, source, failure.reason, failure.detail, failure.failed_at, failure.source_digest)
-        return tuple(map(pack_text, texts))
-
-    def failure(self, row: Sequence[Any]) -> Failure:
-        name, source, reason, detail, failed_at, digest = map(cells.text, row)
-        return Failure(Ref(name), self._folder.now(source), reason, detail, failed_at, digest)
-
 
 class SqlitePart(Store):
     @abstractmethod
@@ -237,18 +226,6 @@ class SqlitePart(Store):
 
     @abstractmethod
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    def _put_rows(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        for chunk in chunks(rows, _BATCH):
-            with self._writing() as connection:
-                connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks(len(chunk[0]))})", chunk)  # noqa: S608
-
-    def _delete_rows(self, table: str, ids: Sequence[Any]) -> int:
-        count = 0
-        for chunk in chunks(ids, _BATCH):
-            with self._writing() as connection:
-                count += connection.executemany(f"DELETE FROM {table} WHERE id = ?", [(one,) for one in chunk]).rowcount  # noqa: S608
-        return count
 
     def _unchanged(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> Sequence[Ref]:
         if versions is None:

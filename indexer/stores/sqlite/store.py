@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer.errors import StoreError, UsageError
-from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch, own_files
+from indexer.model import SIMHASH_DOC, Record, Ref, Sketch, own_files
 from indexer.model.chunking import chunks
 from indexer.model.counts import Stats
 from indexer.model.paths import MovableFolder
@@ -327,15 +327,6 @@ class SqliteStore(ClusterTable, SketchLookups):
             count += len(stored)
         return count
 
-    def put_failures(self, failures: Iterable[Failure]) -> None:
-        self._put_rows("failures", map(self._packer.failure_row, failures))
-
-    def failures(self) -> Iterator[Failure]:
-        with self._snapshot() as connection:
-            columns = "id, source, reason, detail, failed_at, source_digest"
-            for row in connection.execute(f"SELECT {columns} FROM failures ORDER BY id"):  # noqa: S608 fixed columns
-                yield self._packer.failure(row)
-
     def count(self) -> int:
         with self._snapshot() as connection:
             (documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
@@ -350,7 +341,9 @@ class SqliteStore(ClusterTable, SketchLookups):
             (distinct, fingerprinted) = connection.execute(
                 "SELECT sketches, documents FROM schemes WHERE number = ?", (FIRST,)
             ).fetchone()
-            reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
+            reasons = connection.execute(
+                "SELECT json_extract(exact, '$[4]'), count(*) FROM failures GROUP BY 1"
+            ).fetchall()
             relations = connection.execute(RELATIONS).fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
             by_format: Counter[str] = Counter()
@@ -363,7 +356,7 @@ class SqliteStore(ClusterTable, SketchLookups):
                 distinct=cells.count(distinct, documents),
                 short=sum(cells.count(short, count) for _, count, short, _ in formats),
                 empty=documents - fingerprinted,
-                failures={cells.text(reason): count for reason, count in reasons},
+                failures={cells.name(reason): count for reason, count in reasons},
                 formats=by_format,
                 bytes_on_disk=self._file.size(),
                 last_indexed_at=max((cells.moment(at) for *_, at in formats), key=in_order, default=""),
