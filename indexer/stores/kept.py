@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from indexer.model import ClusterRecord, Failure, Ref
 from indexer.model.decisions import Decision, decision_json, decision_of
 
 T = TypeVar("T")
-_CLUSTER = tuple(field.name for field in fields(ClusterRecord))
+_REFS = ("ref", "canonical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +29,25 @@ class Kind(Generic[T]):
     moved: Callable[[T, Callable[[str], str]], T]
 
 
-def _written_failure(failure: Failure) -> str:
-    ref = failure.ref
-    texts = (failure.source, failure.reason, failure.detail, failure.failed_at, failure.source_digest)
-    return json.dumps([ref.id, ref.index, ref.routing, *texts])
+def written(thing: Any) -> str:
+    """A dataclass of JSON types, tuples and identities as a JSON list of its values."""
+    values = [getattr(thing, field.name) for field in fields(thing)]
+    return json.dumps([(one.id, one.index, one.routing) if isinstance(one, Ref) else one for one in values])
 
 
-def _failure(written: str) -> Failure:
-    name, index, routing, *texts = json.loads(written)
-    return Failure(Ref(name, index, routing), *texts)
+def reading(made: type[T]) -> Callable[[str], T]:
+    """The function that reads what written() makes of such a dataclass. It raises TypeError and ValueError."""
+    names = [field.name for field in fields(made)]  # type: ignore[arg-type] # a dataclass
+
+    def read(exact: str) -> T:
+        values = dict(zip(names, map(_tupled, json.loads(exact)), strict=True))
+        return made(**values | {name: Ref(*values[name]) for name in _REFS if isinstance(values.get(name), tuple)})
+
+    return read
 
 
-def _written_cluster(cluster: ClusterRecord) -> str:
-    ref = cluster.canonical
-    values = {name: getattr(cluster, name) for name in _CLUSTER}
-    return json.dumps([*(values | {"canonical": (ref.id, ref.index, ref.routing)}).values()])
-
-
-def _cluster(written: str) -> ClusterRecord:
-    values = dict(zip(_CLUSTER, json.loads(written), strict=True))
-    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    own = {"canonical": Ref(*values["canonical"]), "relations": tuple(map(tuple, values["relations"]))}
-    return ClusterRecord(**values | lists | own)
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
 
 
 def _moved_cluster(cluster: ClusterRecord, moved: Callable[[str], str]) -> ClusterRecord:
@@ -61,11 +58,13 @@ def _moved_cluster(cluster: ClusterRecord, moved: Callable[[str], str]) -> Clust
 FAILURES: Kind[Failure] = Kind(
     "failures",
     lambda failure: failure.ref.id,
-    _written_failure,
-    _failure,
+    written,
+    reading(Failure),
     lambda failure, moved: replace(failure, source=moved(failure.source)),
 )
-CLUSTERS: Kind[ClusterRecord] = Kind("clusters", lambda cluster: cluster.id, _written_cluster, _cluster, _moved_cluster)
+CLUSTERS: Kind[ClusterRecord] = Kind(
+    "clusters", lambda cluster: cluster.id, written, reading(ClusterRecord), _moved_cluster
+)
 DECISIONS: Kind[Decision] = Kind(
     "decisions", lambda decision: decision.id, decision_json, decision_of, lambda decision, _: decision
 )

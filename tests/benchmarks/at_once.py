@@ -76,8 +76,8 @@ def _measure(url: str, documents: int, shards: int) -> dict[str, Any]:
             for result in store.put(records(first, min(_PART, documents - first), lean=False)):
                 if result.status is PutStatus.FAILED:
                     raise NeardupError(f"{result.ref.id}: {result.reason}")
-        client.request("POST", f"/{store.context.path}/_forcemerge", max_num_segments="1")
-        client.request("POST", f"/{store.context.path}/_refresh")
+        client.request("POST", f"/{store.path}/_forcemerge", max_num_segments="1")
+        client.request("POST", f"/{store.path}/_refresh")
         asked = list(records(0, _PART, lean=False))[:: _PART // QUESTIONS]
         figures: dict[str, Any] = {}
         for name, rule in (
@@ -177,14 +177,14 @@ def _names(found: Iterable[Any]) -> set[str]:
 
 def _searches(store: SearchStore, schemes: Sequence[str], questions: Asked) -> list[set[str]]:
     """What as many searches in one request find, at the least that they can cost here: only ids are read."""
-    bodies = store.context.bodies
+    bodies = store.bodies
     fields = bodies.record_fields(schemes)
     lines = b""
     for probes in questions:
         ways = [_way(bodies, probe) for probe in probes]
         body = {"query": both(either(ways), include_short=False), "size": FEW, "track_total_hits": FEW + 1, **fields}
         lines += b"{}\n" + encoded(body) + b"\n"
-    path = f"/{store.context.path}/_msearch"
+    path = f"/{store.path}/_msearch"
     answers = store.client.request("POST", path, lines, content_type=NDJSON)["responses"]
     return [{hit["_id"] for hit in answer["hits"]["hits"]} for answer in answers]
 

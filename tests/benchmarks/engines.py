@@ -135,7 +135,7 @@ def measure_lookups(store: SearchStore, url: str, collection: Collection, asked:
     bare = Bare(url)
     for distance in DISTANCES:
         prints = [Question("", fingerprint=simhash.fingerprint(each.text)) for each in asked]
-        requests = [bare_request(store.context.bodies, each.value, distance) for each in asked]
+        requests = [bare_request(store.bodies, each.value, distance) for each in asked]
         rule = parse_rule(f"simhash-doc@{distance}bits")
         ours, theirs = timed(
             zip(prints, requests, strict=True),

@@ -213,7 +213,7 @@ class _AnnotateRun(RunDestination[PendingDocument, BulkOutcome]):
                 self._sink.finish(whole=may_remove and not self.summary.held)
             if store and store.refresh != "none":
                 # Also what was put into clusters at the end.
-                store.context.settle()
+                store.settle()
             self.summary.removed = self._sink.removed
             self.summary.trusted = max(0, recorded - self._recorded - self._sink.removed)
             self.summary.unchanged += self.summary.trusted

@@ -91,7 +91,7 @@ class Sink(ABC):
         """Keep sketches by these schemes, and by existing ones; a dry run only remembers them."""
         if self.store:
             self.schemes = wanted_schemes(self.store, specifications)
-            for scheme in self.schemes if not self.store.context.read_only else ():
+            for scheme in self.schemes if not self.store.read_only else ():
                 self.store.add_scheme(scheme.info)
 
     @abstractmethod
@@ -133,7 +133,7 @@ def in_place(
     list(provision.carry_out(steps))
     store = SearchStore(client)
     store.refresh = refresh
-    store.context.put_back()
+    store.put_back()
     return InPlace(Bodies(info), single, store)
 
 
@@ -164,7 +164,7 @@ class InPlace(Sink):
     def use(self, specifications: Sequence[str]) -> None:
         super().use(specifications)
         if self.store:
-            self._bodies = self.store.context.bodies
+            self._bodies = self.store.bodies
         names = [scheme.family for scheme in self.schemes] or [
             split(specification)[0] for specification in specifications
         ]
@@ -193,7 +193,7 @@ class InPlace(Sink):
 
     def write(self, batch: list[Change]) -> list[BulkOutcome]:
         assert self.store  # noqa: S101 a dry run writes nothing
-        context = self.store.context
+        store = self.store
         actions: list[Action] = []
         refused: dict[int, BulkOutcome] = {}
         beside: list[KeysRecord] = []
@@ -206,18 +206,18 @@ class InPlace(Sink):
                 longs.append(bool(long))
             except InexactRecordError as error:
                 refused[number] = BulkOutcome(_REFUSED, "", str(error))
-        if not {action.index for action in actions} <= context.mappings.keys():
-            context.require_mapped(anew=True)
-        context.beside.put(beside)
-        outcomes = send(context.client, actions) if actions else []
+        if not {action.index for action in actions} <= store.mappings.keys():
+            store.require_mapped(anew=True)
+        store.beside.put(beside)
+        outcomes = send(store.client, actions) if actions else []
         sent = (dataclasses.replace(one, is_beside=long) for one, long in zip(outcomes, longs, strict=True))
         results = [refused.get(number) or next(sent) for number in range(len(batch))]
-        context.unseen = True
+        store.unseen = True
         done = [change for change, result in zip(batch, results, strict=True) if result.ok]
-        context.forget_failures([change.record.ref for change in done])
-        context.beside.forget((change.place for change in done), beside)
-        if context.refresh == "true":
-            context.show()
+        store.forget_failures([change.record.ref for change in done])
+        store.beside.forget((change.place for change in done), beside)
+        if store.refresh == "true":
+            store.show()
         return results
 
     def _fields(self, change: Change) -> tuple[dict[str, Any], Mapping[str, Mapping[str, Any]]]:
@@ -232,9 +232,9 @@ class InPlace(Sink):
         if not self.store:
             return
         if whole:
-            self.store.context.beside.forget_gone()
+            self.store.beside.forget_gone()
         if self.store.refresh != "none":
-            self.store.context.settle()
+            self.store.settle()
 
 
 class Sidecar(Sink):
@@ -305,9 +305,9 @@ class Sidecar(Sink):
         ]
 
     def finish(self, *, whole: bool = True) -> None:
-        if not self.store or self.store.context.read_only:
+        if not self.store or self.store.read_only:
             return
-        self.store.context.settle()
+        self.store.settle()
         self._require_apart()
         for places in self._origins(self.store) if whole else ():
             if gone := self._gone(places):
@@ -317,7 +317,7 @@ class Sidecar(Sink):
                 versions = {ref: read.version for ref, _ in self._gone(gone) if (read := versioned[ref])}
                 self.removed += self.store.delete(list(versions), versions=versions)
         if self.store.refresh != "none":
-            self.store.context.settle()
+            self.store.settle()
 
     def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
         # Without a field that is asked for, the engines leave the routing out.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, get_args
 from urllib.parse import quote
@@ -23,7 +21,7 @@ from indexer.model.copied import CopiedRow
 from indexer.model.origins import UNKNOWN
 from indexer.model.times import now
 from indexer.relations.relation import verdict_of
-from indexer.stores.kept import Kind
+from indexer.stores.kept import Kind, reading, written
 
 T = TypeVar("T")
 
@@ -244,12 +242,13 @@ def kept_index(client: Client, kind: Kind[T]) -> SideIndex[T]:
 
 
 def notes_index(client: Client) -> SideIndex[ClusteringNote]:
+    read = reading(ClusteringNote)
     return SideIndex(
         client,
         "clusters",
         CLUSTER_PROPERTIES,
-        lambda note: {"note": json.dumps(dataclasses.asdict(note))},
-        lambda source: ClusteringNote(**json.loads(source["note"])),
+        lambda note: {"note": written(note)},
+        lambda source: read(source["note"]),
     )
 
 

@@ -1,9 +1,10 @@
-"""The state shared by the parts of a store, and their lookups."""
+"""The state shared by the parts of a store, and what they all look up."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from indexer.engine.client.base import Client
@@ -14,14 +15,22 @@ from indexer.engine.client.snapshots import Page, pages
 from indexer.engine.index.bodies import ROOT, Bodies, own_part
 from indexer.engine.index.keys_beside import KeysBeside
 from indexer.engine.index.mapping import IndexMapping, Mappings, named, new_index, read_mappings
-from indexer.engine.index.side_index import SideIndex, failure_id, kept_index, require_sides
+from indexer.engine.index.side_index import (
+    SideIndex,
+    failure_id,
+    kept_index,
+    notes_index,
+    require_sides,
+    resources_index,
+)
 from indexer.engine.setup import bulk_load
+from indexer.engine.setup.removal import Stripper
 from indexer.errors import NoStoreError, StoreError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.base import Contended, StoreInfo
+from indexer.stores.base import Contended, Store, StoreInfo
 from indexer.stores.kept import CLUSTERS, DECISIONS, FAILURES
 from indexer.stores.sketches import is_new
 
@@ -31,14 +40,43 @@ RECORDS_PAGE = 1000
 _REMEMBERED = 10_000
 
 
-class Context:
-    """An open store: a client's index, alias, data stream or pattern, and its current state.
+class Landings:
+    """Behind an alias or in a data stream: the indices of documents created since the last refresh; thread-safe.
+
+    A search finds a document's earlier copy; within its own index the engine itself finds it. In another index, after a
+    rollover, it is found only after a refresh.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ticks: dict[str, int] = {}
+        self._tick = 0
+
+    def indices(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._ticks)
+
+    def note(self, indices: Iterable[str]) -> None:
+        with self._lock:
+            self._tick += 1
+            self._ticks.update(dict.fromkeys(indices, self._tick))
+
+    def refreshed(self, refresh: Callable[[], object]) -> None:
+        with self._lock:
+            before = self._tick
+        refresh()
+        with self._lock:
+            self._ticks = {index: tick for index, tick in self._ticks.items() if tick > before}
+
+
+class EnginePart(Store):
+    """The state of a store, which its parts share: of a client's index, alias, data stream or pattern.
 
     With `create` a missing index is made, unless the store is only read. Raises StoreError if there is no store,
     IncompatibleStoreError if it can't be compared with `create`.
     """
 
-    info: StoreInfo
+    embedded = False
     bodies: Bodies
 
     def __init__(self, client: Client, create: StoreInfo | None = None, *, read_only: bool = False) -> None:
@@ -68,10 +106,20 @@ class Context:
             self.info.require_comparable(create, self.shown)
         self.single = list(self.mappings) == [self.name]
         self.data_stream = not self.single and is_stream(self.mappings)
-        self.kept: dict[str, SideIndex[Any]] = {
+        self.sides: dict[str, SideIndex[Any]] = {
             kind.name: kept_index(client, kind) for kind in (FAILURES, CLUSTERS, DECISIONS)
         }
         self.beside = KeysBeside(client, lambda: list(self.mappings), lambda: self.bodies)
+        self._resources, self._notes = resources_index(client), notes_index(client)
+        # Of each scheme how many documents lack it, and until when that is taken for true.
+        self._counts: dict[str, tuple[int, float]] = {}
+        self._counted_at: object = None
+        self._stripper = Stripper(client, lambda index: self.mapping_of(index).own_names)
+        # The indices that were seen to keep all of a document in its source.
+        self._losses: dict[str, str] = {}
+        # What was written just before may lie in an index behind the alias that no refresh has shown yet.
+        self._settled_once = self.single
+        self._landings = Landings()
 
     # What the mappings say
 
@@ -173,7 +221,7 @@ class Context:
             except BaseException:
                 self.unseen = True
                 raise
-        for kept in self.kept.values():
+        for kept in self.sides.values():
             kept.settle()
         self.beside.settle()
 
@@ -182,7 +230,7 @@ class Context:
 
     def forget_failures(self, refs: Sequence[Ref]) -> None:
         if refs:
-            self.kept["failures"].delete(list(map(failure_id, refs)))
+            self.sides["failures"].delete(list(map(failure_id, refs)))
 
     # Documents by identity
 
@@ -251,7 +299,7 @@ class Context:
             known.update(zip(left, self.fetch(left), strict=True))
         return known
 
-    def forget(self) -> None:
+    def forget_read(self) -> None:
         self._remembered = {}
 
     # By query
@@ -269,11 +317,6 @@ class Context:
             record = self.bodies.record(hit, self.ref(hit), sketches=sketches)
             if record:
                 yield record
-
-
-class StorePart:
-    def __init__(self, context: Context) -> None:
-        self.context, self.client = context, context.client
 
 
 def is_unicode(text: str) -> bool:

@@ -15,7 +15,7 @@ from indexer.engine.index.sketches import BESIDE
 from indexer.engine.setup import bulk_load
 from indexer.engine.setup.pipelines import Pipelines
 from indexer.engine.setup.provision import COMPONENT, Provision, scheme_component
-from indexer.engine.store.context import StorePart
+from indexer.engine.store.context import EnginePart
 from indexer.errors import StoreError, UsageError
 from indexer.model.findings import Finding
 from indexer.text.counts import counted
@@ -76,32 +76,31 @@ def _privileges(client: Client) -> Finding:
     return Finding("privileges", "ok", f"the {client.access.kind} may read and {more}")
 
 
-class ExaminePart(StorePart):
+class ExaminePart(EnginePart):
     def examine(self) -> Iterator[Finding]:
-        context = self.context
         yield self._mapped()
         yield from self._rolled_over()
         yield self._piped()
-        without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
+        without = self.client.count(self.path, {"bool": {"must_not": [is_record()]}})
         if without:
             says = f"{counted(without, 'document')} of the index without a fingerprint; nothing finds them"
             yield Finding("documents", "warning", says, "run neardup annotate")
         else:
             yield Finding("documents", "ok", "all have been fingerprinted")
         lying = {
-            name: context.client.count(context.path, {"exists": {"field": f"{ROOT}.{name}.{BESIDE}"}})
-            for name in context.bodies.holders(context.bodies.schemes)
+            name: self.client.count(self.path, {"exists": {"field": f"{ROOT}.{name}.{BESIDE}"}})
+            for name in self.bodies.holders(self.bodies.schemes)
         }
         if any(lying.values()):
             yield self._held_beside(lying)
-        inside = context.client.count(context.path, {"exists": {"field": SIZE_CLASS}})
-        if inside != (listed := context.kept["clusters"].total("size")):
+        inside = self.client.count(self.path, {"exists": {"field": SIZE_CLASS}})
+        if inside != (listed := self.sides["clusters"].total("size")):
             says = (
                 f"{counted(inside, 'document')} in clusters, of which dashboards count {listed:,}: some have gone, or "
                 "were clustered by another name of the index, as a filtered alias"
             )
             yield Finding("counts of clusters", "warning", says, "run neardup cluster")
-        left = bulk_load.left(context.mappings)
+        left = bulk_load.left(self.mappings)
         if left:
             says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"
             yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
@@ -109,7 +108,7 @@ class ExaminePart(StorePart):
             yield Finding("settings", "ok", "no bulk load has left any behind")
 
     def _held_beside(self, lying: Mapping[str, int]) -> Finding:
-        gone = {name: count - self.context.beside.count(name) for name, count in lying.items()}
+        gone = {name: count - self.beside.count(name) for name, count in lying.items()}
         if lacking := [name for name, count in gone.items() if count > 0]:
             says = f"of {counted(sum(gone[name] for name in lacking), 'long document')} gone: {', '.join(lacking)}"
             return Finding("index beside", "error", says, "run neardup annotate --again")
@@ -128,11 +127,11 @@ class ExaminePart(StorePart):
         return Finding("pipelines", "ok", says)
 
     def _rolled_over(self) -> Iterator[Finding]:
-        known = _allowed(lambda: self.client.found(f"/_resolve/index{path_of(self.context.name)}")) or {}
+        known = _allowed(lambda: self.client.found(f"/_resolve/index{path_of(self.name)}")) or {}
         for stream in known.get("data_streams", ()):
             if (template := self._template_of(stream["name"])) and not self._has_fields(template):
                 says = f"the next index of {stream['name']} will lack neardup's fields, so searches with collapse fail"
-                names = (COMPONENT, *(scheme_component(scheme)[0] for scheme in self.context.info.schemes))
+                names = (COMPONENT, *(scheme_component(scheme)[0] for scheme in self.info.schemes))
                 parts = " and ".join(f'"{name}"' for name in names)
                 advice = f"run neardup setup, and add {parts} to composed_of of the index template {template}"
                 yield Finding("template", "warning", says, advice)
@@ -152,16 +151,16 @@ class ExaminePart(StorePart):
         return not made or ROOT in made["template"].get("mappings", {}).get("properties", {})
 
     def _mapped(self) -> Finding:
-        context, advice = self.context, "run neardup setup"
-        bare = context.mappings.lacking(context.shown, context.info.schemes)
+        advice = "run neardup setup"
+        bare = self.mappings.lacking(self.shown, self.info.schemes)
         if bare:
             says = f"{named(bare)} without neardup's fields, so nothing is found or written there"
             return Finding("mapping", "error", says, advice)
-        if "*" in context.name or "," in context.name:
-            says = f"{counted(len(context.mappings), 'index', 'indices')} with neardup's fields"
+        if "*" in self.name or "," in self.name:
+            says = f"{counted(len(self.mappings), 'index', 'indices')} with neardup's fields"
             return Finding("mapping", "ok", says)
         try:
-            steps = Provision(self.client).fields(context.info)
+            steps = Provision(self.client).fields(self.info)
         except UsageError as error:
             return Finding("mapping", "error", str(error))
         if steps:

@@ -14,7 +14,7 @@ from indexer.engine.client.errors import AnswerError, require_whole
 from indexer.engine.index.bodies import ROOT, TOKENS, Bodies, Hit, both, either, own_part, source_of
 from indexer.engine.index.keys_beside import Holders
 from indexer.engine.index.sketches import KEYS, unpacked_payload
-from indexer.engine.store.context import PAGE, Context, StorePart
+from indexer.engine.store.context import PAGE, EnginePart
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.model.chunking import chunks
@@ -58,13 +58,7 @@ class _ProbeSearch:
         return min((probe.common for probe in self.probes if probe.common), default=0)
 
 
-class ProbePart(StorePart):
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        # Of each scheme how many documents lack it, and until when that is taken for true.
-        self._counts: dict[str, tuple[int, float]] = {}
-        self._counted_at: object = None
-
+class ProbePart(EnginePart):
     def probe(
         self,
         probes: Sequence[Probe],
@@ -79,9 +73,8 @@ class ProbePart(StorePart):
             [found] = self._apart([probes], names, concerned, include_short, check)
         except AnswerError as error:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
-                context = self.context
                 raise UsageError(
-                    f"{context.shown}: this {context.client.product} can't verify candidates, because it does "
+                    f"{self.shown}: this {self.client.product} can't verify candidates, because it does "
                     f"not run Painless scripts ({error.reason}); leave out --verify-in-engine, the answer is the same"
                 ) from error
             raise
@@ -106,28 +99,27 @@ class ProbePart(StorePart):
     def _together(
         self, questions: Sequence[Sequence[Probe]], names: Sequence[str], concerned: Sequence[str], include_short: bool
     ) -> list[Found] | None:
-        context = self.context
-        one = ProbeBatch(context.bodies, questions)
+        one = ProbeBatch(self.bodies, questions)
         if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
             return None
         bodies = []
         if one.terms:
-            beside = self._beside(one.query(context.bodies.holders(concerned)), all_of_them=False)
+            beside = self._beside(one.query(self.bodies.holders(concerned)), all_of_them=False)
             if not beside.whole:
                 return None
             clauses = either([*one.query(), *beside.clauses()])
-            query = both(clauses, context.narrowing, include_short=include_short)
-            body = {"query": query, **context.bodies.record_fields(names)}
+            query = both(clauses, self.narrowing, include_short=include_short)
+            body = {"query": query, **self.bodies.record_fields(names)}
             size = {"size": _TOGETHER, "track_total_hits": _TOGETHER + 1}
             bodies = [{**body, **one.asking(names), **size}]
         answers, lacking = self._search(bodies, concerned)
         hits: list[list[Hit]] = [[] for _ in questions]
         if answers:
-            require_whole(answers[0], context.shown)
+            require_whole(answers[0], self.shown)
             common = [probe.common for probes in questions for probe in probes if probe.common]
             if answers[0]["hits"]["total"]["value"] > min([_TOGETHER, *common]):
                 return None
-            for hit in self._own(answers[0]["hits"]["hits"], context.bodies.schemes):
+            for hit in self._own(answers[0]["hits"]["hits"], self.bodies.schemes):
                 satisfied = one.answered(hit)
                 if satisfied is None:
                     return None
@@ -163,11 +155,11 @@ class ProbePart(StorePart):
         counted = self._uncounted(schemes)
         asked = [*bodies, *map(self._counting, counted)]
         if len(asked) < 2:
-            answers = [self.context.client.request("POST", f"/{self.context.path}/_search", body) for body in asked]
+            answers = [self.client.request("POST", f"/{self.path}/_search", body) for body in asked]
         else:
             answers = self._search_many(asked)
         for name, answer in zip(counted, answers[len(bodies) :], strict=True):
-            require_whole(answer, self.context.shown)
+            require_whole(answer, self.shown)
             self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
         return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
 
@@ -175,9 +167,9 @@ class ProbePart(StorePart):
         # What lies beside may go at any time.
         gone = b"true" if path else b"false"
         lines = b"".join(b'{"ignore_unavailable":%s}\n%s\n' % (gone, encoded(body)) for body in bodies)
-        answers: list[Any] = self.context.client.request(
-            "POST", f"/{path or self.context.path}/_msearch", lines, content_type=NDJSON
-        )["responses"]
+        answers: list[Any] = self.client.request("POST", f"/{path or self.path}/_msearch", lines, content_type=NDJSON)[
+            "responses"
+        ]
         for answer in answers:
             if "error" in answer:
                 raise AnswerError.from_body(int(answer.get("status", 0)), answer)
@@ -187,9 +179,8 @@ class ProbePart(StorePart):
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None
     ) -> _ProbeSearch | None:
         self._ready((*schemes, *(probe.scheme for probe in probes)))
-        context = self.context
-        near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
-        narrowing = (context.narrowing, near)
+        near = self.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
+        narrowing = (self.narrowing, near)
         all_of_them = not all(probe.common for probe in probes)
         query, whole = self._query(probes, narrowing, include_short=include_short, all_of_them=all_of_them)
         if query is None:
@@ -205,18 +196,17 @@ class ProbePart(StorePart):
         all_of_them: bool,
     ) -> tuple[dict[str, Any] | None, bool]:
         having = [(probe.scheme, clause) for probe in probes if (clause := self._having(probe))]
-        clauses, holders = [clause for _, clause in having], self.context.bodies.holders(scheme for scheme, _ in having)
+        clauses, holders = [clause for _, clause in having], self.bodies.holders(scheme for scheme, _ in having)
         beside = self._beside([clause for scheme, clause in having if scheme in holders], all_of_them=all_of_them)
         clauses += beside.clauses()
         return (both(either(clauses), *narrowing, include_short=include_short) if clauses else None), beside.whole
 
     def _beside(self, clauses: Sequence[Mapping[str, Any]], *, all_of_them: bool) -> Holders:
-        return self.context.beside.holding(clauses, all_of_them=all_of_them)
+        return self.beside.holding(clauses, all_of_them=all_of_them)
 
     def _ready(self, schemes: Iterable[str]) -> None:
-        context = self.context
-        require_schemes(context.info.schemes, schemes, context.shown)
-        context.settle()
+        require_schemes(self.info.schemes, schemes, self.shown)
+        self.settle()
 
     def _having(self, probe: Probe) -> dict[str, Any] | None:
         tables = self._tables(probe.scheme, probe.keys)
@@ -225,15 +215,15 @@ class ProbePart(StorePart):
         return {"bool": {"should": list(map(_one_of, tables)), "minimum_should_match": probe.agreeing}}
 
     def _tables(self, scheme: str, keys: Iterable[int]) -> list[dict[str, list[str]]]:
-        asked = self.context.bodies.keyed[scheme].asked(keys)
+        asked = self.bodies.keyed[scheme].asked(keys)
         return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in asked]
 
     def _body(self, asked: _ProbeSearch) -> dict[str, Any]:
         size = {"size": FEW, "track_total_hits": max(FEW, asked.common) + 1}
-        return {"query": asked.query, **size, **self.context.bodies.record_fields(asked.schemes)}
+        return {"query": asked.query, **size, **self.bodies.record_fields(asked.schemes)}
 
     def _answered(self, answer: Mapping[str, Any], asked: _ProbeSearch, lacking: Mapping[str, int]) -> Iterator[Found]:
-        require_whole(answer, self.context.shown)
+        require_whole(answer, self.shown)
         total = answer["hits"]["total"]["value"]
         # A key that very many hold finds as many, so that only then its documents have to be counted.
         many = 0 < asked.common < total or not asked.whole
@@ -244,8 +234,8 @@ class ProbePart(StorePart):
         query, _ = self._query(rare.whole, asked.narrowing, include_short=asked.include_short, all_of_them=True)
         if query and not rare.bounded:
             fewer = replace(asked, probes=rare.whole, query=query)
-            answer = self.context.client.search(self.context.path, self._body(fewer))
-            require_whole(answer, self.context.shown)
+            answer = self.client.search(self.path, self._body(fewer))
+            require_whole(answer, self.shown)
             yield from self._read(answer, fewer, lacking, rare.set_aside)
             return
         bounded, _ = self._query(rare.bounded, asked.narrowing, include_short=asked.include_short, all_of_them=False)
@@ -267,16 +257,16 @@ class ProbePart(StorePart):
         lacking: Mapping[str, int],
         set_aside: int,
     ) -> Iterator[Found]:
-        bodies, schemes = self.context.bodies, asked.schemes
+        bodies, schemes = self.bodies, asked.schemes
         fields = {"_source": bodies.in_source(schemes) or False, "docvalue_fields": bodies.in_doc_values(schemes)}
         others = bounded and {"bool": {"filter": [bounded], "must_not": [whole] if whole else []}}
         first: Mapping[str, int] | None = lacking
         for query, most in ((whole, None), (others, BOUND)):
-            pages = self.context.pages({"query": query, **fields}, self._page(schemes)) if query else iter(())
+            pages = self.pages({"query": query, **fields}, self._page(schemes)) if query else iter(())
             for page in first_of(pages, most):
                 hits = self._placed(page, schemes)
                 yield Found(
-                    list(map(self.context.ref, hits)),
+                    list(map(self.ref, hits)),
                     self._payloads(hits, schemes),
                     lacking=first,
                     set_aside=set_aside if first is not None else 0,
@@ -298,11 +288,11 @@ class ProbePart(StorePart):
         for some in chunks(groups, _COUNTS):
             queries = [either(list(map(_one_of, self._tables(scheme, group)))) for group in some]
             asked = [{"query": query, "size": 0, "track_total_hits": most} for query in queries]
-            beside = self.context.beside.paths() if self.context.bodies.holders([scheme]) else ()
+            beside = self.beside.paths() if self.bodies.holders([scheme]) else ()
             answers = [self._search_many(asked, path) for path in ("", *beside)]
             for group, *counted in zip(some, *answers, strict=True):
                 for answer in counted:
-                    require_whole(answer, self.context.shown)
+                    require_whole(answer, self.shown)
                 yield group, sum(int(answer["hits"]["total"]["value"]) for answer in counted)
 
     def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
@@ -310,21 +300,21 @@ class ProbePart(StorePart):
         return self._placed(own, schemes)
 
     def _placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
-        return self.context.bodies.placed(self.context.beside.fill(hits), schemes)
+        return self.bodies.placed(self.beside.fill(hits), schemes)
 
     def _found(
         self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int], set_aside: int = 0
     ) -> Found:
-        refs = list(map(self.context.ref, hits))
+        refs = list(map(self.ref, hits))
         for hit in hits:
-            for name in self.context.bodies.schemes:
+            for name in self.bodies.schemes:
                 # A record comes without sketches.
                 hit["_source"][ROOT].pop(name, None)
-        records = LazySequence(hits, lambda hit: next(self.context.records([hit])))
+        records = LazySequence(hits, lambda hit: next(self.records([hit])))
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking, set_aside=set_aside)
 
     def _page(self, schemes: Iterable[str], *, keys: bool = False) -> int:
-        if any(name != SIMHASH_DOC and self.context.bodies.key_fields[name].holder for name in schemes):
+        if any(name != SIMHASH_DOC and self.bodies.key_fields[name].holder for name in schemes):
             return _LONG_PAGE
         return _KEYS_PAGE if keys else PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
 
@@ -332,7 +322,7 @@ class ProbePart(StorePart):
         return {name: self._rows(hits, name) for name in schemes}
 
     def _rows(self, hits: Sequence[Hit], scheme: str) -> Ragged:
-        field = self.context.bodies.payload(scheme)
+        field = self.bodies.payload(scheme)
         values_of_hits = [hit.get("fields", {}).get(field) for hit in hits]
         if scheme != SIMHASH_DOC:
             return Ragged.of_bytes([_payload(value[0]) if value else b"" for value in values_of_hits])
@@ -349,21 +339,21 @@ class ProbePart(StorePart):
     ) -> Iterator[Found]:
         self._ready((*schemes, *keys))
         names = tuple(dict.fromkeys(schemes))
-        bodies = self.context.bodies
-        query = both(either([*map(bodies.sketched, names)]), self.context.narrowing, include_short=include_short)
+        bodies = self.bodies
+        query = both(either([*map(bodies.sketched, names)]), self.narrowing, include_short=include_short)
         read = [f"{ROOT}.{name}.{field}" for name in keys for field in ("t*", KEYS)]
         read += bodies.in_source(dict.fromkeys((*names, *bodies.holders(keys))))
         body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
-        for page in self.context.pages(body, self._page((*names, *keys), keys=bool(keys))) if names else ():
+        for page in self.pages(body, self._page((*names, *keys), keys=bool(keys))) if names else ():
             hits = [
                 hit for hit in self._placed(page, names) if any(bodies.payload(name) in hit["fields"] for name in names)
             ]
             packed = {name: self._keys(hits, name) for name in keys}
-            yield Found(list(map(self.context.ref, hits)), self._payloads(hits, names), packed)
+            yield Found(list(map(self.ref, hits)), self._payloads(hits, names), packed)
 
     def _keys(self, hits: Sequence[Hit], scheme: str) -> Ragged:
         own = ((hit["_source"].get(ROOT) or {}).get(scheme) or {} for hit in hits)
-        rows = [self.context.bodies.keyed[scheme].read(fields) for fields in own]
+        rows = [self.bodies.keyed[scheme].read(fields) for fields in own]
         return Ragged.joined([Ragged.of_matrix(row.reshape(1, -1)) for row in rows], np.int64)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
@@ -372,7 +362,7 @@ class ProbePart(StorePart):
         return self._search([], schemes)[1]
 
     def _uncounted(self, schemes: Iterable[str]) -> list[str]:
-        state = (self.context.changes, self.context.narrowing)
+        state = (self.changes, self.narrowing)
         now = time.monotonic()
         current = self._counts if state == self._counted_at else {}
         self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
@@ -380,8 +370,8 @@ class ProbePart(StorePart):
         return [scheme for scheme in dict.fromkeys(schemes) if scheme != SIMHASH_DOC and scheme not in self._counts]
 
     def _counting(self, scheme: str) -> dict[str, Any]:
-        query = both(self.context.bodies.fingerprinted(), self.context.narrowing, include_short=False)
-        query["bool"]["must_not"].append(self.context.bodies.has(scheme))
+        query = both(self.bodies.fingerprinted(), self.narrowing, include_short=False)
+        query["bool"]["must_not"].append(self.bodies.has(scheme))
         return {"query": query, "size": 0, "track_total_hits": True}
 
 

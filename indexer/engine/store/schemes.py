@@ -15,13 +15,11 @@ from indexer.engine.index.side_index import (
     NOTE_ID,
     failure_id,
     notes_by_index,
-    notes_index,
     replace_copied,
-    resources_index,
 )
 from indexer.engine.index.sketches import forgotten, sketch_properties
 from indexer.engine.setup.removal import lost
-from indexer.engine.store.context import Context, StorePart
+from indexer.engine.store.context import EnginePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import ClusteringNote, Failure
 from indexer.model.copied import CopiedRow
@@ -33,23 +31,17 @@ T = TypeVar("T")
 _CHUNK_BYTES = 2 << 20
 
 
-class SchemePart(StorePart):
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._resources = resources_index(context.client)
-        self._notes = notes_index(context.client)
-
+class SchemePart(EnginePart):
     # Adding and removing
 
     def add_scheme(self, scheme: SchemeInfo) -> None:
-        context = self.context
-        context.require_writable()
+        self.require_writable()
         if scheme.name in properties()[ROOT]["properties"]:
             raise UsageError(f"{scheme.name}: a scheme can't have the name of one of neardup's own fields")
         missing = {
             index: mapping
-            for index, mapping in context.read_mappings().items()
-            if (info := mapping.info(context.shown)) and is_new(info.schemes, scheme, f"{context.shown} ({index})")
+            for index, mapping in self.read_mappings().items()
+            if (info := mapping.info(self.shown)) and is_new(info.schemes, scheme, f"{self.shown} ({index})")
         }
         fields = {
             index: {ROOT: {"properties": {scheme.name: {"properties": own}}}}
@@ -57,33 +49,32 @@ class SchemePart(StorePart):
             for own in [sketch_properties(scheme, doc_values=not mapping.made)]
         }
         for index, mapping in missing.items():
-            mapping.require_room(self.client, fields[index], context.shown)
+            mapping.require_room(self.client, fields[index], self.shown)
         for index in missing:
             self.client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
-        context.read_again()
+        self.read_again()
 
     def remove_scheme(self, name: str) -> None:
-        context = self.context
-        context.require_writable()
-        for index, mapping in context.read_mappings().items():
+        self.require_writable()
+        for index, mapping in self.read_mappings().items():
             if any(scheme.name == name for scheme in mapping.schemes()):
                 self._strip(index, name)
-                context.beside.forget_scheme(index, name)
+                self.beside.forget_scheme(index, name)
                 self._forget(index, name)
-        context.read_again()
+        self.read_again()
 
     def _forget(self, index: str, name: str) -> None:
         body = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
         self.client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _strip(self, index: str, name: str) -> None:
-        if reason := lost(self.client, self.context.mapping_of(index)):
+        if reason := lost(self.client, self.mapping_of(index)):
             raise StoreError(
-                f"{self.context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
+                f"{self.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
             )
         idle = 0
         body = {
-            "query": self.context.bodies.has(name),
+            "query": self.bodies.has(name),
             "size": BATCH_RECORDS,
             "_source": False,
             "seq_no_primary_term": True,
@@ -98,25 +89,24 @@ class SchemePart(StorePart):
             )
             for outcome in outcomes:
                 if not outcome.ok and outcome.status not in (404, 409):
-                    raise StoreError(f"{self.context.shown}: sketches can't be removed from {index}: {outcome.reason}")
+                    raise StoreError(f"{self.shown}: sketches can't be removed from {index}: {outcome.reason}")
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
             pause(idle)
-        raise StoreError(f"{self.context.shown}: documents of {index} change constantly; run the same command again")
+        raise StoreError(f"{self.shown}: documents of {index} change constantly; run the same command again")
 
     def sketch_counts(self) -> Mapping[str, int]:
-        context = self.context
-        names = [scheme.name for scheme in context.info.schemes]
+        names = [scheme.name for scheme in self.info.schemes]
         if not names:
             return {}
-        asked = {name: {"filter": context.bodies.has(name)} for name in names}
-        answer = self.context.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
+        asked = {name: {"filter": self.bodies.has(name)} for name in names}
+        answer = self.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
 
     def put_resource(self, name: str, data: bytes) -> None:
         check_resource(name, data)
-        self.context.require_writable()
+        self.require_writable()
         [old] = self._resources.get([name])
         digest = hashlib.sha256(data).hexdigest()[:32]
         parts = [f"{name}#{digest}#{start}" for start in range(0, len(data), _CHUNK_BYTES)]
@@ -138,26 +128,26 @@ class SchemePart(StorePart):
             chunks_found = [base64.b64decode(part["octets"]) for part in parts if part is not None]
             if len(chunks_found) == len(parts):
                 return b"".join(chunks_found)
-        raise StoreError(f"{self.context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
+        raise StoreError(f"{self.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
     # What is kept by name
 
     def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
-        self.context.require_writable()
+        self.require_writable()
         if kind.name == "clusters":
-            self.context.require_mapped()
-        self.context.kept[kind.name].put((self._name(kind, item), item) for item in items)
-        self.context.wrote()
+            self.require_mapped()
+        self.sides[kind.name].put((self._name(kind, item), item) for item in items)
+        self.wrote()
 
     def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
-        return self.context.kept[kind.name].get(names)
+        return self.sides[kind.name].get(names)
 
     def every_kept(self, kind: Kind[T]) -> Iterator[T]:
-        return self.context.kept[kind.name].pages(*(("id", "index", "routing") if kind.name == "failures" else ("id",)))
+        return self.sides[kind.name].pages(*(("id", "index", "routing") if kind.name == "failures" else ("id",)))
 
     def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
-        self.context.require_writable()
-        return self.context.kept[kind.name].delete(names)
+        self.require_writable()
+        return self.sides[kind.name].delete(names)
 
     def _name(self, kind: Kind[T], item: T) -> str:
         # An id of several indices may have failed in each of them.
@@ -167,7 +157,7 @@ class SchemePart(StorePart):
         return notes_by_index(self._notes)
 
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
-        self.context.require_writable()
+        self.require_writable()
         if note is None:
             self._notes.delete([NOTE_ID])
         else:
@@ -175,7 +165,7 @@ class SchemePart(StorePart):
         self._notes.settle()
 
     def keeper_of_copied(self) -> Callable[[Iterable[CopiedRow]], int]:
-        self.context.require_writable()
-        if self.context.narrowing is not None:
+        self.require_writable()
+        if self.narrowing is not None:
             raise UsageError("dashboards are of the whole collection; leave out the filter, or don't write")
         return lambda rows: replace_copied(self.client, rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 
@@ -10,7 +9,6 @@ from indexer.engine.client.base import Client
 from indexer.engine.client.connection import connect
 from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.setup import bulk_load
-from indexer.engine.store.context import Context
 from indexer.engine.store.examination import ExaminePart
 from indexer.engine.store.probing import ProbePart
 from indexer.engine.store.reading import ReadPart
@@ -18,51 +16,28 @@ from indexer.engine.store.schemes import SchemePart
 from indexer.engine.store.texts import TextPart
 from indexer.engine.store.writes import WritePart
 from indexer.errors import STOPPED
-from indexer.model import Ref
-from indexer.model.times import Refresh
-from indexer.stores.base import Store, StoreInfo
+from indexer.stores.base import StoreInfo
 
 
-class SearchStore(ReadPart, TextPart, ProbePart, WritePart, SchemePart, ExaminePart, Store):
+class SearchStore(ReadPart, TextPart, ProbePart, WritePart, SchemePart, ExaminePart):
     """A store in an index, an alias, a data stream, or (to be read) several indices by a pattern.
 
     An identity's index is empty if the URL names the index itself, else it is the document's index.
     """
 
-    embedded = False
-
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
         try:
-            context = Context(client, create, read_only=read_only)
+            super().__init__(client, create, read_only=read_only)
             if create is not None and not read_only:
-                context.require_mapped()
-                context.put_back()
+                self.require_mapped()
+                self.put_back()
         except BaseException:
             client.close()
             raise
-        super().__init__(context)
-        self.shown = context.shown
-        self.created, self.contended = context.created, context.contended
-
-    @property
-    def info(self) -> StoreInfo:  # type: ignore[override] # nobody sets it
-        return self.context.info
-
-    @property
-    def refresh(self) -> Refresh:
-        return self.context.refresh
-
-    @refresh.setter
-    def refresh(self, refresh: Refresh) -> None:
-        self.context.refresh = refresh
-
-    @property
-    def stripped(self) -> Sequence[Ref]:  # type: ignore[override] # nobody sets it
-        return self.context.stripped
 
     def bulk_load(self) -> AbstractContextManager[None]:
-        self.context.require_writable()
-        return bulk_load.reduced_settings(self.client, self.context.mappings)
+        self.require_writable()
+        return bulk_load.reduced_settings(self.client, self.mappings)
 
     # Closing
 
@@ -78,7 +53,7 @@ class SearchStore(ReadPart, TextPart, ProbePart, WritePart, SchemePart, ExamineP
         if not self.client.closed:
             try:
                 if self.refresh != "none":
-                    self.context.settle()
+                    self.settle()
             finally:
                 self.client.close()
 

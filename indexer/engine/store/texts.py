@@ -22,7 +22,7 @@ from indexer.engine.index.source_fields import (
     source_paths,
     text_at,
 )
-from indexer.engine.store.context import Context, StorePart
+from indexer.engine.store.context import EnginePart
 from indexer.errors import NeardupError, StoreError, UsageError
 from indexer.extract.base import Content, Options
 from indexer.extract.fields import format_of, remark_on
@@ -35,17 +35,17 @@ from indexer.stores.texts import DocumentForm, StoredText, TextFields, document_
 _PAGE, _PAGE_BYTES = 250, 8 << 20
 
 
-class TextPart(StorePart):
+class TextPart(EnginePart):
     def texts(self, records: Sequence[Record], fields: TextFields | None = None) -> list[StoredText | None]:
-        return _FieldTexts(self.context, fields).read(records)
+        return _FieldTexts(self, fields).read(records)
 
     def outdated(self, records: Sequence[Record]) -> AbstractSet[Ref]:
-        texts = _FieldTexts(self.context, lenient=True)
+        texts = _FieldTexts(self, lenient=True)
         pages = chunks_by_size(records, _PAGE, lambda record: record.size, _PAGE_BYTES)
         return {ref for page in pages for ref in texts.outdated(page)}
 
     def owners_values(self, records: Sequence[Record], names: Sequence[str]) -> list[Mapping[str, Any]]:
-        own = self.context.name
+        own = self.name
         places = [
             document_of(record) or dataclasses.replace(record.ref, index=record.ref.index or own) for record in records
         ]
@@ -59,34 +59,34 @@ class TextPart(StorePart):
         ]
 
     def _paths(self, index: str, names: Sequence[str]) -> dict[str, str]:
-        known = self.context.mappings_of(index)
+        known = self.mappings_of(index)
         paths = {}
         for name in names:
             try:
-                [paths[name]] = source_paths(known, [name], self.context.shown)
+                [paths[name]] = source_paths(known, [name], self.shown)
             except UsageError:
                 # What no mapping has may be metadata of neardup's own documents.
                 paths[name] = name
         return paths
 
     def date_fields(self) -> list[str] | None:
-        mappings = list(self.context.mappings.values())
+        mappings = list(self.mappings.values())
         texts = {name for mapping in mappings for name in mapping.text_fields()}
         for name in texts - {OWN}:
             mappings += read_mappings(self.client, reading_path(name)).values()
         return sorted(name for name in date_fields(mappings) if not name.startswith(f"{ROOT}.")) if texts else None
 
     def document_form(self, fields: TextFields | None = None) -> DocumentForm:
-        known = RememberedFields(self.client, self.context.mappings).own("")
+        known = RememberedFields(self.client, self.mappings).own("")
         named = fields or known
         if named is None:
-            raise UsageError(f"{self.context.shown}: name the fields with the text")
-        mappings, shown = self.context.mappings, self.context.shown
+            raise UsageError(f"{self.shown}: name the fields with the text")
+        mappings, shown = self.mappings, self.shown
         names = source_paths(mappings, named.names, shown)
         about = [source_paths(mappings, [name], shown)[0] if name else "" for name in (named.source, named.title)]
         if known and not known.is_as(TextFields(names, named.format)):
             raise UsageError(f"{shown}: its fingerprints were made with {known.options()}")
-        return _IndexForm(self.context, TextFields(names, named.format, *about))
+        return _IndexForm(self, TextFields(names, named.format, *about))
 
 
 class _TextPlace(NamedTuple):
@@ -104,7 +104,7 @@ class _TextPlace(NamedTuple):
 
 
 class _FieldTexts:
-    def __init__(self, context: Context, named: TextFields | None = None, *, lenient: bool = False) -> None:
+    def __init__(self, context: EnginePart, named: TextFields | None = None, *, lenient: bool = False) -> None:
         self._client, self._context, self._named, self._lenient = context.client, context, named, lenient
         self._remembered = RememberedFields(context.client, context.mappings)
         self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
@@ -225,7 +225,7 @@ def _stored_text(fields: TextFields, exact: bytes, data: bytes | None) -> Stored
 
 
 class _IndexForm(DocumentForm):
-    def __init__(self, context: Context, fields: TextFields) -> None:
+    def __init__(self, context: EnginePart, fields: TextFields) -> None:
         context.require_mapped()
         self._bodies, self._fields = context.bodies, fields
         self._indices = {"", context.name, *context.mappings}

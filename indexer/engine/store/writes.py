@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -39,8 +38,8 @@ from indexer.engine.index.bodies import (
 from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import OWN, Mappings
 from indexer.engine.index.source_fields import differing_fields, source_paths
-from indexer.engine.setup.removal import Stripper, foreign_names, lost
-from indexer.engine.store.context import Context, StorePart
+from indexer.engine.setup.removal import foreign_names, lost
+from indexer.engine.store.context import EnginePart
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -58,51 +57,13 @@ class _StoredRecord:
     document: bytes
 
 
-class Landings:
-    """Behind an alias or in a data stream: the indices of documents created since the last refresh; thread-safe.
-
-    A search finds a document's earlier copy; within its own index the engine itself finds it. In another index, after a
-    rollover, it is found only after a refresh.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ticks: dict[str, int] = {}
-        self._tick = 0
-
-    def indices(self) -> frozenset[str]:
-        with self._lock:
-            return frozenset(self._ticks)
-
-    def note(self, indices: Iterable[str]) -> None:
-        with self._lock:
-            self._tick += 1
-            self._ticks.update(dict.fromkeys(indices, self._tick))
-
-    def refreshed(self, refresh: Callable[[], object]) -> None:
-        with self._lock:
-            before = self._tick
-        refresh()
-        with self._lock:
-            self._ticks = {index: tick for index, tick in self._ticks.items() if tick > before}
-
-
-class WritePart(StorePart):
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._stripper = Stripper(context.client, lambda index: context.mapping_of(index).own_names)
-        # The indices that were seen to keep all of a document in its source.
-        self._losses: dict[str, str] = {}
-        # What was written just before may lie in an index behind the alias that no refresh has shown yet.
-        self._settled_once = context.single
-        self._landings = Landings()
-
+class WritePart(EnginePart):
     # Records
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
-        self.context.require_writable()
+        self.require_writable()
         if not self._settled_once:
-            self.context.show()
+            self.show()
             self._settled_once = True
         rows = (self._row(record) for record in records)
         try:
@@ -112,14 +73,14 @@ class WritePart(StorePart):
                 lambda row: row.ref,
             )
         finally:
-            self.context.wrote()
+            self.wrote()
 
     def _row(self, record: Record) -> _StoredRecord | PutResult:
         try:
             check_id(record.ref.id)
-            fields = self.context.bodies.fields(record)
+            fields = self.bodies.fields(record)
             body: dict[str, Any] = {ROOT: fields}
-            if self.context.data_stream:
+            if self.data_stream:
                 body = {"@timestamp": record.indexed_at or "1970-01-01T00:00:00Z", **body}
             encoded({"_id": record.ref.id, "routing": record.ref.routing})
             return _StoredRecord(record.ref, fields, encoded(body))
@@ -127,20 +88,20 @@ class WritePart(StorePart):
             return PutResult(record.ref, PutStatus.FAILED, str(error))
 
     def _put_batch(self, batch: list[_StoredRecord | PutResult]) -> list[PutResult]:
-        self.context.require_mapped(self.context.info.schemes, anew=True)
+        self.require_mapped(self.info.schemes, anew=True)
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
         last = {row.ref: row for row in batch if isinstance(row, _StoredRecord)}
         done = self._store_rows(list(last.values()))
-        self.context.unseen = True
+        self.unseen = True
         stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
-        self.context.forget_failures(stored)
+        self.forget_failures(stored)
         return results_of(batch, done)
 
     def _store_rows(self, rows: list[_StoredRecord]) -> dict[Ref, PutResult]:
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
         before = self._landings.indices()
-        for row, lie in self._lying(rows) if not self.context.single else ():
+        for row, lie in self._lying(rows) if not self.single else ():
             if len(lie) > 1:
                 named = ", ".join(f"{place.index}/{place.id}" for place in lie)
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
@@ -163,7 +124,7 @@ class WritePart(StorePart):
 
     def _lying(self, rows: Sequence[_StoredRecord]) -> Iterator[tuple[_StoredRecord, list[Ref]]]:
         unplaced = [row for row in rows if not row.ref.index]
-        known = self.context.locate([row.ref.id for row in unplaced])
+        known = self.locate([row.ref.id for row in unplaced])
         for row in unplaced:
             yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
 
@@ -179,7 +140,7 @@ class WritePart(StorePart):
         left = [row for row in rows if row.ref in places]
         if not new:
             return left
-        name = self.context.name
+        name = self.name
         actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
         created: dict[Ref, tuple[_StoredRecord, BulkOutcome]] = {}
         for row, outcome in zip(new, send(self.client, actions), strict=True):
@@ -193,7 +154,7 @@ class WritePart(StorePart):
                 places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
             else:
                 done[row.ref] = _failed(row, outcome)
-        if not self.context.single:
+        if not self.single:
             left += self._undone(created, before, places, done)
         return left
 
@@ -208,7 +169,7 @@ class WritePart(StorePart):
         self._landings.note(landed)
         if len(landed | before) < 2:
             return []
-        self._landings.refreshed(self.context.show)
+        self._landings.refreshed(self.show)
         left, actions = [], []
         for row, lie in self._lying([row for row, _ in created.values()]):
             outcome = created[row.ref][1]
@@ -222,7 +183,7 @@ class WritePart(StorePart):
             return []
         outcomes = send(self.client, actions)
         # A search would go on showing them.
-        self.context.show()
+        self.show()
         for row, outcome in zip(list(left), outcomes, strict=True):
             if outcome.ok or outcome.is_gone:
                 del done[row.ref]
@@ -253,11 +214,11 @@ class WritePart(StorePart):
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             else:
                 fields, long = self._within(row, place)
-                fields = self.context.bodies.replacing(fields, own_part(hit["_source"]) or {})
+                fields = self.bodies.replacing(fields, own_part(hit["_source"]) or {})
                 beside += records_beside(place, fields, long)
                 actions.append(update(place, {"doc": {ROOT: fields}}, unchanged(hit)))
                 asked.append(row)
-        self.context.beside.put(beside)
+        self.beside.put(beside)
         replaced = []
         for row, outcome in zip(asked, send(self.client, actions) if actions else [], strict=True):
             if outcome.ok:
@@ -267,15 +228,15 @@ class WritePart(StorePart):
                 gone.append(row)
             elif not outcome.is_changed:
                 done[row.ref] = _failed(row, outcome)
-        self.context.beside.forget(replaced, beside)
+        self.beside.forget(replaced, beside)
         for row in gone:
             del places[row.ref]
         return [row for row in rows if row.ref not in done]
 
     def _within(self, row: _StoredRecord, place: Ref) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
-        if self.context.mapping_of(place.index).seems_made:
+        if self.mapping_of(place.index).seems_made:
             return row.fields, {}
-        return self.context.bodies.within(row.fields)
+        return self.bodies.within(row.fields)
 
     def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
         if hit.get("_routing") != place.routing:
@@ -290,8 +251,8 @@ class WritePart(StorePart):
     def annotate(
         self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]], *, versions: Mapping[Ref, Hashable] | None = None
     ) -> int:
-        self.context.require_writable()
-        self.context.require_mapped(anew=True)
+        self.require_writable()
+        self.require_mapped(anew=True)
         parts = chunks(annotations, BATCH_RECORDS)
         try:
             # The same document may be named in more than one way, but not by another id.
@@ -299,11 +260,11 @@ class WritePart(StorePart):
             write = partial(self._annotate_batch, versions=versions)
             for changed, left in in_flight(write, parts, lambda change: change[0].id):
                 count += changed
-                self.context.contended.add(left)
+                self.contended.add(left)
             return count
         finally:
-            self.context.forget()
-            self.context.wrote()
+            self.forget_read()
+            self.wrote()
 
     def _annotate_batch(
         self, batch: list[tuple[Ref, Mapping[str, Any]]], versions: Mapping[Ref, Hashable] | None
@@ -317,7 +278,7 @@ class WritePart(StorePart):
         left: list[Ref] = []
         for _ in rounds():
             actions, asked = [], []
-            for ref, hit in self.context.remembered(list(changes)).items():
+            for ref, hit in self.remembered(list(changes)).items():
                 if hit is None or (versions is not None and version_of(hit) != versions.get(ref)):
                     left += [ref] if hit else []
                     del changes[ref]
@@ -325,7 +286,7 @@ class WritePart(StorePart):
                 try:
                     source = hit["_source"][ROOT]
                     known = merged(annotations_of(source), changes[ref])
-                    fields = annotation_fields(self.context.ref(hit), known, source.get("cluster"))
+                    fields = annotation_fields(self.ref(hit), known, source.get("cluster"))
                     actions.append(update(place_of(hit), {"doc": {ROOT: fields}}, unchanged(hit)))
                 except InexactRecordError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
@@ -339,10 +300,10 @@ class WritePart(StorePart):
                 if outcome.ok:
                     count += named[ref]
                 elif not (outcome.is_changed or outcome.is_gone):
-                    raise StoreError(f"{self.context.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
+                    raise StoreError(f"{self.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
                 if outcome.ok or outcome.is_gone:
                     del changes[ref]
-            self.context.unseen = True
+            self.unseen = True
             if not changes:
                 break
         return [(count, [*left, *changes])]
@@ -351,24 +312,24 @@ class WritePart(StorePart):
 
     def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
         refs = list(dict.fromkeys(ref for pair in pairs for ref in pair))
-        hits = dict(zip(refs, self.context.fetch(refs, whole=True), strict=True))
-        indices = self.context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
+        hits = dict(zip(refs, self.fetch(refs, whole=True), strict=True))
+        indices = self.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
         self._require_whole(
             indices, "so what else differs in its documents can't be told; delete in the cluster's own way"
         )
         texts: set[str] = set()
         for index in indices:
-            found = self.context.mapping_of(index)
+            found = self.mapping_of(index)
             if any(field.get("type") == "join" for field in found.properties.values()):
                 raise StoreError(
-                    f"{self.context.shown}: {index}: documents have others below them; delete in the cluster's own way"
+                    f"{self.shown}: {index}: documents have others below them; delete in the cluster's own way"
                 )
             known = found.text_fields()
             if known.keys() - {OWN}:
                 where = ", ".join(sorted(known.keys() - {OWN}))
-                raise UsageError(f"{self.context.shown}: it has records alone, of documents in {where}; delete there")
+                raise UsageError(f"{self.shown}: it has records alone, of documents in {where}; delete there")
             if OWN in known:
-                texts.update(source_paths(Mappings({index: found}), known[OWN].names, self.context.shown))
+                texts.update(source_paths(Mappings({index: found}), known[OWN].names, self.shown))
         return [self._differing(hits[one], hits[other], texts) for one, other in pairs]
 
     def _differing(
@@ -379,7 +340,7 @@ class WritePart(StorePart):
         named = differing_fields(one["_source"], other["_source"], texts)
         fields = {name for name in named if name.partition(".")[0] != ROOT}
         for hit in (one, other):
-            foreign = foreign_names(hit["_source"], self.context.mapping_of(hit["_index"]).own_names)
+            foreign = foreign_names(hit["_source"], self.mapping_of(hit["_index"]).own_names)
             fields.update(f"{ROOT}.{name}" for name in foreign)
         if one.get("_routing") != other.get("_routing"):
             fields.add("_routing")
@@ -392,16 +353,16 @@ class WritePart(StorePart):
 
         Raises StoreError for an index whose source does not show which documents these are.
         """
-        self.context.require_writable()
+        self.require_writable()
         count = 0
         try:
             for chunk in chunks(dict.fromkeys(refs), BATCH_RECORDS):
                 deleted, kept, left = self._delete_batch(chunk, versions, owners)
                 count += deleted
-                self.context.contended.add([*left, *kept])
-                self.context.forget_failures([ref for ref in chunk if ref not in kept and ref not in left])
+                self.contended.add([*left, *kept])
+                self.forget_failures([ref for ref in chunk if ref not in kept and ref not in left])
         finally:
-            self.context.wrote()
+            self.wrote()
         return count
 
     def _delete_batch(
@@ -411,7 +372,7 @@ class WritePart(StorePart):
         kept: set[Ref] = set()
         left = refs
         for _ in rounds():
-            hits = {ref: hit for ref, hit in zip(left, self.context.fetch(left, whole=True), strict=True) if hit}
+            hits = {ref: hit for ref, hit in zip(left, self.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
                 {hit["_index"] for hit in hits.values()},
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
@@ -426,26 +387,26 @@ class WritePart(StorePart):
                     count += 1
                     stripped.append(place_of(hits[ref]))
                     if outcome.result != "deleted":
-                        self.context.stripped.append(ref)
+                        self.stripped.append(ref)
                 elif outcome.is_changed:
                     left.append(ref)
                 elif not outcome.is_gone:
-                    raise StoreError(f"{self.context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
-            self.context.beside.forget(stripped)
-            self.context.unseen = self.context.unseen or bool(hits)
+                    raise StoreError(f"{self.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
+            self.beside.forget(stripped)
+            self.unseen = self.unseen or bool(hits)
             if not left:
                 break
         return count, kept, left
 
     def _loss(self, index: str) -> str:
         if index not in self._losses:
-            self._losses[index] = lost(self.client, self.context.mapping_of(index))
+            self._losses[index] = lost(self.client, self.mapping_of(index))
         return self._losses[index]
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         for index in sorted(set(indices)):
             if reason := self._loss(index):
-                raise StoreError(f"{self.context.shown}: {index}: {reason}; {act}")
+                raise StoreError(f"{self.shown}: {index}: {reason}; {act}")
 
 
 def _failed(row: _StoredRecord, outcome: BulkOutcome) -> PutResult:

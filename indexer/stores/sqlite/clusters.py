@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from indexer.model import ClusteringNote, Ref
 from indexer.model.chunking import chunks
-from indexer.stores.kept import Kind
+from indexer.stores.kept import Kind, reading, written
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.rows import READ_ROWS, SqlitePart, marks, pack_text
 
@@ -23,16 +20,7 @@ RELATIONS = """SELECT coalesce(json_extract(fields, '$.cluster.relation'), ''), 
     WHERE cluster IS NOT NULL AND json_extract(fields, '$.cluster.repeats') IS NOT NULL GROUP BY 1"""
 """Counts of the documents that repeat another one, by their noted relation."""
 _NOTE = "clustering"
-_NOTED = {
-    "rule": str,
-    "bound": str,
-    "canonical": str,
-    "finished": bool,
-    "at": str,
-    "arrived": list,
-    "reads": bool,
-    "apart": str,
-}
+_NOTES = reading(ClusteringNote)
 
 
 class ClusterTable(SqlitePart):
@@ -83,23 +71,21 @@ class ClusterTable(SqlitePart):
 
     def _things(self, kind: Kind[T], rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, T]]:
         for name, exact in rows:
-            with suppress(KeyError, TypeError, ValueError, RecursionError):
-                thing = kind.read(cells.name(exact))
-                if pack_text(kind.name_of(thing)) == name:
-                    yield cells.text(name), kind.moved(thing, self.folder.now)
-                    continue
-            raise cells.DamagedError(f"something else among the {kind.name}")
+            thing = _read(kind.read, exact)
+            if pack_text(kind.name_of(thing)) != name:
+                raise cells.DamagedError(f"something else among the {kind.name}")
+            yield cells.text(name), kind.moved(thing, self.folder.now)
 
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
         with self._reading() as connection:
             row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
-            return {"": _note(cells.json_object(row[0]))} if row else {}
+            return {"": _read(_NOTES, row[0])} if row else {}
 
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
         with self._writing() as connection:
             connection.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
             if note is not None:
-                connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, written(note)))
 
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
@@ -108,11 +94,8 @@ def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     return pack_text(name) if isinstance(name, str) else None
 
 
-def _note(held: dict[str, Any]) -> ClusteringNote:
+def _read(read: Callable[[str], T], cell: Any) -> T:
     try:
-        note = ClusteringNote(**held)
-    except TypeError:
-        raise cells.DamagedError("no note of a clustering") from None
-    if not all(isinstance(held[name], kind) for name, kind in _NOTED.items() if name in held):
-        raise cells.DamagedError("a note of a clustering with values of other types")
-    return note
+        return read(cells.name(cell))
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise cells.DamagedError(f"something else was kept: {error}") from None

@@ -342,7 +342,7 @@ class SqliteStore(ClusterTable, SketchLookups):
                 "SELECT sketches, documents FROM schemes WHERE number = ?", (FIRST,)
             ).fetchone()
             reasons = connection.execute(
-                "SELECT json_extract(exact, '$[4]'), count(*) FROM failures GROUP BY 1"
+                "SELECT json_extract(exact, '$[2]'), count(*) FROM failures GROUP BY 1"
             ).fetchall()
             relations = connection.execute(RELATIONS).fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()

@@ -171,8 +171,8 @@ def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Ser
             server.request("PUT", f"/_data_stream/{stream}")
             server.request("POST", f"/{stream}/_rollover")
             with open_search_store(f"{server.url}/{stream}") as store, store.bulk_load():
-                first, second = sorted(store.context.mappings)
-                assert write_index(store.client, store.context.mappings) == second
+                first, second = sorted(store.mappings)
+                assert write_index(store.client, store.mappings) == second
                 assert settings(server, first) == NOT_SET
                 assert settings(server, second) == DOWN
             assert settings(server, second) == NOT_SET

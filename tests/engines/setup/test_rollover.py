@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from indexer.engine.index.mapping import new_index
-from indexer.engine.store.writes import Landings
+from indexer.engine.store.context import Landings
 from indexer.library.opening import open_store
 from indexer.model import Record, Ref
 from indexer.stores import PutStatus

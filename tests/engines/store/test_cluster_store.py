@@ -61,7 +61,7 @@ class TestOwnersDocuments:
         self, server: Server, index_name: str
     ) -> None:
         with made(server, index_name) as store:
-            fields = store.context.bodies.fields(record("x", 1))
+            fields = store.bodies.fields(record("x", 1))
             for name, theirs in (("text", {**fields, "tokens": "5"}), ("list", [fields])):
                 answer = server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", {"neardup": theirs})
                 assert answer["result"] == "created"

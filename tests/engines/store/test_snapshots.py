@@ -103,7 +103,7 @@ def test_documents_of_several_indices_are_all_read(server: Server, index_name: s
                 assert sorted(hit["_id"] for hits in pages for hit in hits) == written
     client.close()
     with open_search_store(f"{server.url}/{index_name}-*", read_only=True) as store:
-        read = store.context.pages({"query": is_record()}, 7)
+        read = store.pages({"query": is_record()}, 7)
         assert sorted(hit["_id"] for hits in read for hit in hits) == written
 
 
@@ -147,7 +147,7 @@ def test_one_that_nobody_reads_is_not_kept_for_ever(
 def test_the_last_page_needs_none(server: Server, index_name: str, url: str) -> None:
     with open_search_store(url, read_only=True) as store:
         store.narrow("neardup.tokens:500")
-        reading = store.context.pages({"query": {"ids": {"values": ["0001"]}}}, 10)
+        reading = store.pages({"query": {"ids": {"values": ["0001"]}}}, 10)
         assert [hit["_id"] for hit in next(reading)] == ["0001"]
         assert open_contexts(server, index_name) == 0
         assert list(reading) == []
