@@ -16,7 +16,7 @@ from indexer.engine.index.mapping import read_mappings
 from indexer.engine.index.side_index import copied_index, kept_index, notes_by_index, notes_index
 from indexer.engine.index.source_fields import date_fields
 from indexer.engine.setup.bulk_load import repairs
-from indexer.engine.setup.dashboards import DashboardRequest, Dashboards
+from indexer.engine.setup.dashboards import Dashboards
 from indexer.engine.setup.pipelines import Pipelines, SearchTemplates
 from indexer.engine.setup.provision import Provision, SetupStep
 from indexer.errors import UsageError
@@ -88,8 +88,10 @@ def setup(  # noqa: PLR0913 - they are options of the command
             done.append(sentence)
             if told:
                 told(sentence)
-        every: list[SetupStep | DashboardRequest] = [*steps, *more]
-        requests = (SetupRequest(one.why, one.method, one.path, one.body, one.request()) for one in every)
+        requests = (
+            SetupRequest(one.why, one.method, one.path, one.body or one.objects or None, one.request())
+            for one in (*steps, *more)
+        )
         return SetUp(client.target.shown, dry_run, tuple(requests), tuple(done))
 
 

@@ -23,7 +23,7 @@ from indexer.model.kinds import DOCUMENTS
 from indexer.model.paths import MovableFolder
 from indexer.model.times import Refresh
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores.kept import CLUSTERS, DECISIONS, FAILURES, Kind
+from indexer.stores.kept import CLUSTERS, DECISIONS, FAILURES, KeptKind
 from indexer.stores.sketches import SketchStore
 from indexer.stores.texts import DocumentForm, StoredText, TextFields
 from indexer.text.counts import counted
@@ -335,19 +335,19 @@ class Store(SketchStore, ABC):
         yield from sorted(Counter(str(one["id"]) for one in said if one.get("size_class")).items())
 
     @abstractmethod
-    def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
-        """Keep things of a kind, each in the place of one with the same name. Kept in batches like put()."""
+    def keep(self, kind: KeptKind[T], items: Iterable[T]) -> None:
+        """Keep things of a kind, replacing those with the same name. Kept in batches like put()."""
 
     @abstractmethod
-    def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
+    def kept(self, kind: KeptKind[T], names: Sequence[str]) -> list[T | None]:
         """The things with these names, in this order; None for a missing one."""
 
     @abstractmethod
-    def every_kept(self, kind: Kind[T]) -> Iterator[T]:
+    def every_kept(self, kind: KeptKind[T]) -> Iterator[T]:
         """Everything of a kind, by name; a snapshot as of the first one."""
 
     @abstractmethod
-    def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
+    def forget(self, kind: KeptKind[T], names: Sequence[str]) -> int:
         """Forget things; returns how many there were."""
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:

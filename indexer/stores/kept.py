@@ -1,4 +1,4 @@
-"""What stores keep by name beside documents: failures, clusters and decisions, each as JSON."""
+"""Things kept by name beside documents, each as JSON: failures, clusters and decisions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _REFS = ("ref", "canonical")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
-    """A kind of things: its name, the name of each thing, and its JSON in ASCII.
+class KeptKind(Generic[T]):
+    """A kind of things: its name, the names of things, and their JSON in ASCII.
 
-    `read` raises KeyError, TypeError or ValueError for the JSON of anything else. `moved` is the thing with another
-    text in the place of each of its paths.
+    `read` raises KeyError, TypeError or ValueError for the JSON of anything else. `moved` makes a thing with other
+    paths, by a function of a path.
     """
 
     name: Literal["failures", "clusters", "decisions"]
@@ -55,16 +55,16 @@ def _moved_cluster(cluster: ClusterRecord, moved: Callable[[str], str]) -> Clust
     return replace(cluster, origins=origins, repeated_origins=repeated)
 
 
-FAILURES: Kind[Failure] = Kind(
+FAILURES: KeptKind[Failure] = KeptKind(
     "failures",
     lambda failure: failure.ref.id,
     written,
     reading(Failure),
     lambda failure, moved: replace(failure, source=moved(failure.source)),
 )
-CLUSTERS: Kind[ClusterRecord] = Kind(
+CLUSTERS: KeptKind[ClusterRecord] = KeptKind(
     "clusters", lambda cluster: cluster.id, written, reading(ClusterRecord), _moved_cluster
 )
-DECISIONS: Kind[Decision] = Kind(
+DECISIONS: KeptKind[Decision] = KeptKind(
     "decisions", lambda decision: decision.id, decision_json, decision_of, lambda decision, _: decision
 )

@@ -12,15 +12,13 @@ from indexer.engine.client.names import reading_path
 from indexer.engine.documents.fields import mappings_of, require_own_version, require_unharmed, show
 from indexer.engine.documents.sinks import Change, Known, in_place, require_allowed
 from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
+from indexer.engine.store.context import located
 from indexer.engine.store.store import SearchStore
 from indexer.model import Record, Ref, name_of
 from indexer.model.chunking import chunks
 from indexer.model.times import Refresh
 from indexer.stores import StoreInfo
 from indexer.stores.loading import Landed, LoadedStore
-
-# More places than that no id has.
-_PLACES = 10_000
 
 
 class OwnedIndex:
@@ -112,7 +110,7 @@ class OwnedIndex:
     def _places(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Ref]:
         places: dict[Ref, Ref] = {}
         loose = [ref.id for ref in left if not ref.index and not self._single]
-        known = self._located(loose) if loose else {}
+        known = located(self._client, self._path, loose)
         for ref, record in left.items():
             try:
                 check_id(ref.id)
@@ -131,13 +129,6 @@ class OwnedIndex:
             else:
                 landed[ref] = Landed(record, "missing")
         return places
-
-    def _located(self, ids: Sequence[str]) -> dict[str, list[Ref]]:
-        body = {"query": {"ids": {"values": list(ids)}}, "_source": False, "size": _PLACES}
-        found: dict[str, list[Ref]] = {}
-        for hit in self._client.search(self._path, body)["hits"]["hits"]:
-            found.setdefault(hit["_id"], []).append(place_of(hit))
-        return found
 
     def _write(self, changes: Mapping[Ref, Change], left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> None:
         results = self._sink.write(list(changes.values()))

@@ -59,21 +59,10 @@ SIZE_CLASS = f"{ROOT}.cluster.size_class"
 CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "id": (str,),
     "is_canonical": (bool,),
-    "similarity": (float, int),
+    **dict.fromkeys(("similarity", "repeats_similarity"), (float, int)),
     "distance": (int,),
-    "size_class": (str,),
-    "repeats": (str,),
-    "repeats_index": (str,),
-    "repeats_routing": (str,),
-    "repeats_similarity": (float, int),
-    "repeats_origin": (str,),
-    "relation": (str,),
-    "relation_to": (str,),
-    "relation_to_index": (str,),
-    "relation_to_routing": (str,),
-    "work": (str,),
-    "work_index": (str,),
-    "work_routing": (str,),
+    **dict.fromkeys(("size_class", "relation", "repeats_origin"), (str,)),
+    **{name + part: (str,) for name in ("repeats", "relation_to", "work") for part in ("", "_index", "_routing")},
 }
 # What follows from the others.
 _DERIVED = ("verdict", "copies_id", "work_id")
@@ -91,21 +80,9 @@ _DRAWN_BYTES = 9
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
 OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
-# The record's fields in a document, and the attributes that they hold; what is empty is left out.
-_TEXTS = {
-    "format": "format",
-    "source": "source",
-    "title": "title",
-    "extractor": "extractor",
-    "indexed_at": "indexed_at",
-    "first_indexed_at": "first_indexed_at",
-    "source_digest": "source_digest",
-    "text_digest": "text_digest",
-    "read_digest": "read_digest",
-    "beside_digest": "beside_digest",
-    "container": "container",
-}
 _DIGESTS = ("source_digest", "text_digest", "read_digest", "beside_digest")
+# The texts of a record, which stand in a document by the same names; what is empty is left out.
+_TEXTS = ("format", "source", "title", "extractor", "indexed_at", "first_indexed_at", *_DIGESTS, "container")
 _HEXADECIMAL, _PACKED_DIGEST = re.compile("[0-9a-f]{32}"), re.compile("[A-Za-z0-9_-]{21}[AQgw]")
 # The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
 _NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"
@@ -150,8 +127,8 @@ class Bodies:
         body |= {name: sketch_fields(sketch, self.key_fields[name]) for name, sketch in others}
         if record.size:
             body["bytes"] = record.size
-        for name, attribute in _TEXTS.items():
-            if value := getattr(record, attribute):
+        for name in _TEXTS:
+            if value := getattr(record, name):
                 body[name] = packed_digest(value) if name in _DIGESTS else value
         body["origin"] = origin_of(record.source)
         if record.metadata:
@@ -208,7 +185,7 @@ class Bodies:
         keys = self.layout.packed(hashed) if sketches else ()
         first = {} if bits is None else self._fingerprint(int(bits), int(tokens)).sketches(keys)
         metadata = source.get("metadata")
-        texts: dict[str, Any] = {attribute: source.get(name) or "" for name, attribute in _TEXTS.items()}
+        texts: dict[str, Any] = {name: source.get(name) or "" for name in _TEXTS}
         texts |= {name: unpacked_digest(texts[name]) for name in _DIGESTS}
         return Record(
             ref=ref,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -202,6 +202,18 @@ def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any
     return united
 
 
+def missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
+    """The fields below `wanted` that `have` lacks; those named in `whole` even if it has them."""
+    inside = have.get("properties", {})
+    lacking: dict[str, Any] = {}
+    for name, field in wanted.get("properties", {}).items():
+        if name not in inside or name in whole:
+            lacking[name] = field
+        elif below := missing(field, inside[name]):
+            lacking[name] = {**field, "properties": below}
+    return lacking
+
+
 def mappings_directory() -> Path:
     """The folder of the mapping files: inside the installed package, or at the top of a checkout.
 
@@ -238,13 +250,8 @@ def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
     }
 
 
-def new_index(info: StoreInfo, shards: int | None = None, replicas: int | None = None) -> dict[str, Any]:
-    settings = {"number_of_shards": shards, "number_of_replicas": replicas}
-    body: dict[str, Any] = {
-        "mappings": {"_meta": {ROOT: meta(info, made_index=True)}, "properties": properties()},
-    }
-    given = {name: number for name, number in settings.items() if number is not None}
-    return body | ({"settings": {"index": given}} if given else {})
+def new_index(info: StoreInfo) -> dict[str, Any]:
+    return {"mappings": {"_meta": {ROOT: meta(info, made_index=True)}, "properties": properties()}}
 
 
 def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:

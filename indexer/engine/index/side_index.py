@@ -13,7 +13,7 @@ from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import SideKind, matches, side_name
 from indexer.engine.client.snapshots import pages
 from indexer.engine.index.bodies import ROOT
-from indexer.engine.index.mapping import IndexMapping, read_mappings
+from indexer.engine.index.mapping import IndexMapping, missing, read_mappings
 from indexer.errors import StoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Ref, size_class
 from indexer.model.chunking import chunks
@@ -21,7 +21,7 @@ from indexer.model.copied import CopiedRow
 from indexer.model.origins import UNKNOWN
 from indexer.model.times import now
 from indexer.relations.relation import verdict_of
-from indexer.stores.kept import Kind, reading, written
+from indexer.stores.kept import KeptKind, reading, written
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ class SideIndex(Generic[T]):
         if not self.exists():
             mappings = {"dynamic": False, "_meta": {ROOT: {_BESIDE: self._kind}}, "properties": self._properties}
             return f"/{self._path}", {"mappings": mappings}
-        if _covers(self._known, self._properties):
+        if not missing({"properties": self._properties}, {"properties": self._known}):
             return None
         return f"/{self._path}/_mapping", {"properties": self._properties}
 
@@ -202,30 +202,22 @@ class SideIndex(Generic[T]):
             yield from (self.read(hit["_source"]) for hit in hits)
 
     def counts(self, field: str) -> dict[str, int]:
-        if not self.exists():
-            return {}
-        self.settle()
-        body = {"size": 0, "aggs": {"terms": {"terms": {"field": field, "missing": "", "size": 1000}}}}
-        buckets = self.search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
-        return {bucket["key"]: bucket["doc_count"] for bucket in buckets}
+        found = self.aggregated({"terms": {"field": field, "missing": "", "size": 1000}})
+        return {bucket["key"]: bucket["doc_count"] for bucket in found.get("buckets", ())}
 
     def total(self, field: str) -> int:
         """The sum of a number over all documents."""
+        return int(self.aggregated({"sum": {"field": field}}).get("value") or 0)
+
+    def aggregated(self, aggregation: Mapping[str, Any]) -> dict[str, Any]:
         if not self.exists():
-            return 0
+            return {}
         self.settle()
-        body = {"size": 0, "aggs": {"total": {"sum": {"field": field}}}}
-        return int(self.search(body).get("aggregations", {}).get("total", {}).get("value") or 0)
+        answer = self.search({"size": 0, "aggs": {"all": aggregation}})
+        return dict(answer.get("aggregations", {}).get("all", {}))
 
 
-def _covers(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(
-        name in known and _covers(known[name].get("properties", {}), field.get("properties", {}))
-        for name, field in wanted.items()
-    )
-
-
-def kept_index(client: Client, kind: Kind[T]) -> SideIndex[T]:
+def kept_index(client: Client, kind: KeptKind[T]) -> SideIndex[T]:
     properties, body = _KEPT[kind.name]
 
     def read(source: Mapping[str, Any]) -> T:
@@ -369,8 +361,7 @@ def _latest(client: Client, side: SideIndex[Mapping[str, Any]]) -> int:
     if not side.exists():
         return 0
     client.request("POST", f"/{side.name}/_refresh")
-    body = {"size": 0, "aggs": {"latest": {"max": {"field": "run"}}}}
-    return int(client.search(side.name, body)["aggregations"]["latest"]["value"] or 0)
+    return int(side.aggregated({"max": {"field": "run"}})["value"] or 0)
 
 
 def _body(row: CopiedRow) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import re
 import urllib.parse
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from indexer.engine.client.access import Access, load_access
@@ -16,6 +15,7 @@ from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.urls import is_host
 from indexer.engine.index.bodies import INDEXED_AT
 from indexer.engine.index.mapping import mappings_directory
+from indexer.engine.setup.provision import SetupStep, object_line
 from indexer.errors import StoreError, UsageError
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
@@ -28,19 +28,6 @@ _ID = f"neardup-{_INDEX}-"
 _URL = re.compile(r"https?://([^/?#@]+)(/[^?#@\s]*)?\Z", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
 _PATTERN = re.compile(r"[\w.+*-]+\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class DashboardRequest:
-    """One thing to do: a sentence, and the request; `body` are the saved objects to import."""
-
-    why: str
-    method: str
-    path: str
-    body: Sequence[Mapping[str, Any]] | None = None
-
-    def request(self) -> str:
-        return "\n".join([f"{self.method} {self.path}", *map(_line, self.body or ())])
 
 
 class Dashboards:
@@ -88,33 +75,34 @@ class Dashboards:
         text = text.replace(_ID, spaced).replace(_INDEX, self.name).replace(_TIME, field)
         return [json.loads(line) for line in text.splitlines()]
 
-    def set_up(self) -> list[DashboardRequest]:
+    def set_up(self) -> list[SetupStep]:
         why = f"put the dashboards of {self.name} into {_PRODUCTS[self.product]}"
-        return [DashboardRequest(why, "POST", self._path("/api/saved_objects/_import?overwrite=true"), self.objects())]
+        path = self._path("/api/saved_objects/_import?overwrite=true")
+        return [SetupStep(why, "POST", path, objects=self.objects())]
 
-    def removal(self) -> list[DashboardRequest]:
+    def removal(self) -> list[SetupStep]:
         steps = []
         for saved in reversed(self.objects()):
             kind, name = saved["type"], urllib.parse.quote(saved["id"], safe="")
             path = self._path(f"/api/saved_objects/{kind}/{name}")
             if self._ask("GET", path).status != 404:
                 title = saved["attributes"]["title"]
-                steps.append(DashboardRequest(f"take away the {kind} {title!r}", "DELETE", path))
+                steps.append(SetupStep(f"take away the {kind} {title!r}", "DELETE", path))
         return steps
 
-    def carry_out(self, steps: Sequence[DashboardRequest]) -> Iterator[str]:
+    def carry_out(self, steps: Sequence[SetupStep]) -> Iterator[str]:
         for step in steps:
-            if step.body is None:
+            if not step.objects:
                 self._ask(step.method, step.path)
                 yield step.why
                 continue
             boundary = uuid.uuid4().hex
-            answer = self._ask(step.method, step.path, _form(step.body, boundary), boundary)
+            answer = self._ask(step.method, step.path, _form(step.objects, boundary), boundary)
             result = answer.json() or {}
             if not result.get("success"):
-                raise StoreError(f"{self.shown}: {_refusal(result, len(step.body))}")
-            put = counted(result.get("successCount", len(step.body)), "object")
-            first = next(each["id"] for each in step.body if each["type"] == "dashboard")
+                raise StoreError(f"{self.shown}: {_refusal(result, len(step.objects))}")
+            put = counted(result.get("successCount", len(step.objects)), "object")
+            first = next(each["id"] for each in step.objects if each["type"] == "dashboard")
             yield f"{step.why}: {put}; open {self.shown}{self._path('/app/dashboards')}#/view/{first}"
 
     # Asking
@@ -178,17 +166,13 @@ class Dashboards:
         return ask(self._url + path, self._access, self._retry.timeout, method=method, body=body, headers=headers)
 
 
-def _line(saved: Mapping[str, Any]) -> str:
-    return json.dumps(saved, separators=(",", ":"))
-
-
 def _form(objects: Sequence[Mapping[str, Any]], boundary: str) -> bytes:
     """A file of the objects, one a line, as a form sends it (RFC 7578)."""
     head = (
         f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="neardup.ndjson"\r\n'
         "Content-Type: application/ndjson\r\n\r\n"
     )
-    return f"{head}{''.join(_line(saved) + chr(10) for saved in objects)}\r\n--{boundary}--\r\n".encode()
+    return f"{head}{''.join(object_line(saved) + chr(10) for saved in objects)}\r\n--{boundary}--\r\n".encode()
 
 
 def _refusal(result: Mapping[str, Any], count: int) -> str:

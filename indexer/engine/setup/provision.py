@@ -14,7 +14,7 @@ from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import SideKind, path_of, side_name
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
 from indexer.engine.index.keys_beside import beside_name
-from indexer.engine.index.mapping import IndexMapping, Mappings, load, meta, properties, read_mappings
+from indexer.engine.index.mapping import IndexMapping, Mappings, load, meta, missing, properties, read_mappings
 from indexer.engine.index.side_index import is_side, require_sides
 from indexer.engine.index.sketches import is_scheme, sketch_properties
 from indexer.engine.setup.removal import STRIPPING, Stripping, delete_made, is_made, lost, require_open, require_place
@@ -29,7 +29,7 @@ _DENIED = 403
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """One thing to do: a sentence, and the request.
+    """One thing to do: a sentence, and the request; `objects` are the saved objects of dashboards to import.
 
     `strips` names an index whose documents lose neardup's values, `deletes` an index to delete, `describes` one whose
     `_meta` is in the body: the owner's part of it is read again when the step is done. An `optional` step is skipped if
@@ -45,6 +45,7 @@ class SetupStep:
     describes: str = ""
     optional: bool = False
     undo: SetupStep | None = None
+    objects: Sequence[Mapping[str, Any]] = ()
 
     def request(self) -> str:
         lines = [f"{self.method} {self.path}"]
@@ -53,7 +54,11 @@ class SetupStep:
             lines += [json.dumps({"update": action}), json.dumps(STRIPPING)]
         elif self.body is not None:
             lines.append(json.dumps(self.body, indent=2, ensure_ascii=False))
-        return "\n".join(lines)
+        return "\n".join([*lines, *map(object_line, self.objects)])
+
+
+def object_line(saved: Mapping[str, Any]) -> str:
+    return json.dumps(saved, separators=(",", ":"))
 
 
 class Provision:
@@ -288,14 +293,14 @@ class Provision:
             fields[ROOT]["properties"][scheme.name] = {"properties": own}
         have = mapping.properties.get(ROOT)
         described = {scheme.name for scheme in mapping.schemes()}
-        missing = _missing(fields[ROOT], have or {}, {scheme.name for scheme in schemes} - described)
-        if known and not missing:
+        lacking = missing(fields[ROOT], have or {}, {scheme.name for scheme in schemes} - described)
+        if known and not lacking:
             return []
         require_place(self.client, mapping, self.shown)
         mapping.require_room(self.client, fields, self.shown)
         own = dict(mapping.entry) | meta(known or info)
         # A field that is there is left alone: to put it again would take away what is noted with it.
-        inside = {ROOT: {**fields[ROOT], "properties": missing}}
+        inside = {ROOT: {**fields[ROOT], "properties": lacking}}
         body = {"_meta": mapping.meta_with(own), "properties": inside}
         why = f"add neardup's fields to the mapping of {mapping.index}"
         return [SetupStep(why, "PUT", f"{path_of(mapping.index)}/_mapping", body, describes=mapping.index)]
@@ -358,14 +363,3 @@ def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
 
 def _is_own_component(template: Mapping[str, Any]) -> bool:
     return set(template.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
-
-
-def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
-    inside = have.get("properties", {})
-    missing: dict[str, Any] = {}
-    for name, field in wanted.get("properties", {}).items():
-        if name not in inside or name in whole:
-            missing[name] = field
-        elif below := _missing(field, inside[name]):
-            missing[name] = {**field, "properties": below}
-    return missing

@@ -267,7 +267,7 @@ class EnginePart(Store):
         known: dict[str, list[Ref]] = {}
         if unplaced := [ref.id for ref in refs if not ref.index]:
             self.settle()
-            known = self.locate(unplaced)
+            known = located(self.client, self.path, unplaced)
         places: list[Ref | None] = []
         for ref in refs:
             if ref.index:
@@ -275,15 +275,6 @@ class EnginePart(Store):
             else:
                 lie = [place for place in known.get(ref.id, ()) if ref.routing in (None, place.routing)]
                 places.append(lie[0] if len(lie) == 1 else None)
-        return places
-
-    def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
-        places: dict[str, list[Ref]] = {}
-        wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
-        for page in chunks(wanted, RECORDS_PAGE):
-            for hits in pages(self.client, self.path, {"query": {"ids": {"values": page}}, "_source": False}, PAGE):
-                for hit in hits:
-                    places.setdefault(hit["_id"], []).append(place_of(hit))
         return places
 
     # By identity, to be changed next
@@ -317,6 +308,16 @@ class EnginePart(Store):
             record = self.bodies.record(hit, self.ref(hit), sketches=sketches)
             if record:
                 yield record
+
+
+def located(client: Client, path: str, names: Iterable[str]) -> dict[str, list[Ref]]:
+    places: dict[str, list[Ref]] = {}
+    wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
+    for page in chunks(wanted, RECORDS_PAGE):
+        for hits in pages(client, path, {"query": {"ids": {"values": page}}, "_source": False}, PAGE):
+            for hit in hits:
+                places.setdefault(hit["_id"], []).append(place_of(hit))
+    return places
 
 
 def is_unicode(text: str) -> bool:

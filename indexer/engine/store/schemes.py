@@ -24,7 +24,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.model import ClusteringNote, Failure
 from indexer.model.copied import CopiedRow
 from indexer.schemes.keys.layout import SchemeInfo
-from indexer.stores.kept import Kind
+from indexer.stores.kept import KeptKind
 from indexer.stores.sketches import check_resource, is_new
 
 T = TypeVar("T")
@@ -132,24 +132,24 @@ class SchemePart(EnginePart):
 
     # What is kept by name
 
-    def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
+    def keep(self, kind: KeptKind[T], items: Iterable[T]) -> None:
         self.require_writable()
         if kind.name == "clusters":
             self.require_mapped()
         self.sides[kind.name].put((self._name(kind, item), item) for item in items)
         self.wrote()
 
-    def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
+    def kept(self, kind: KeptKind[T], names: Sequence[str]) -> list[T | None]:
         return self.sides[kind.name].get(names)
 
-    def every_kept(self, kind: Kind[T]) -> Iterator[T]:
+    def every_kept(self, kind: KeptKind[T]) -> Iterator[T]:
         return self.sides[kind.name].pages(*(("id", "index", "routing") if kind.name == "failures" else ("id",)))
 
-    def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
+    def forget(self, kind: KeptKind[T], names: Sequence[str]) -> int:
         self.require_writable()
         return self.sides[kind.name].delete(names)
 
-    def _name(self, kind: Kind[T], item: T) -> str:
+    def _name(self, kind: KeptKind[T], item: T) -> str:
         # An id of several indices may have failed in each of them.
         return failure_id(item.ref) if isinstance(item, Failure) else kind.name_of(item)
 

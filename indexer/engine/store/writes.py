@@ -39,7 +39,7 @@ from indexer.engine.index.keys_beside import KeysRecord, records_beside
 from indexer.engine.index.mapping import OWN, Mappings
 from indexer.engine.index.source_fields import differing_fields, source_paths
 from indexer.engine.setup.removal import foreign_names, lost
-from indexer.engine.store.context import EnginePart
+from indexer.engine.store.context import EnginePart, located
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
@@ -124,7 +124,7 @@ class WritePart(EnginePart):
 
     def _lying(self, rows: Sequence[_StoredRecord]) -> Iterator[tuple[_StoredRecord, list[Ref]]]:
         unplaced = [row for row in rows if not row.ref.index]
-        known = self.locate([row.ref.id for row in unplaced])
+        known = located(self.client, self.path, [row.ref.id for row in unplaced])
         for row in unplaced:
             yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from indexer.model import ClusteringNote, Ref
 from indexer.model.chunking import chunks
-from indexer.stores.kept import Kind, reading, written
+from indexer.stores.kept import KeptKind, reading, written
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.rows import READ_ROWS, SqlitePart, marks, pack_text
 
@@ -42,13 +42,13 @@ class ClusterTable(SqlitePart):
                 for (name,) in connection.execute(sql, (pack_text(cluster),)):
                     yield cluster, Ref(cells.text(name))
 
-    def keep(self, kind: Kind[T], items: Iterable[T]) -> None:
+    def keep(self, kind: KeptKind[T], items: Iterable[T]) -> None:
         rows = ((pack_text(kind.name_of(item)), kind.written(kind.moved(item, self.folder.kept))) for item in items)
         for chunk in chunks(rows, _BATCH):
             with self._writing() as connection:
                 connection.executemany(f"INSERT OR REPLACE INTO {kind.name} VALUES (?, ?)", chunk)
 
-    def kept(self, kind: Kind[T], names: Sequence[str]) -> list[T | None]:
+    def kept(self, kind: KeptKind[T], names: Sequence[str]) -> list[T | None]:
         found: dict[str, T] = {}
         with self._reading() as connection:
             for chunk in chunks(map(pack_text, names), READ_ROWS):
@@ -56,12 +56,12 @@ class ClusterTable(SqlitePart):
                 found.update(self._things(kind, connection.execute(sql, chunk)))
         return [found.get(name) for name in names]
 
-    def every_kept(self, kind: Kind[T]) -> Iterator[T]:
+    def every_kept(self, kind: KeptKind[T]) -> Iterator[T]:
         with self._snapshot() as connection:
             rows = connection.execute(f"SELECT id, exact FROM {kind.name} ORDER BY id")
             yield from (thing for _, thing in self._things(kind, rows))
 
-    def forget(self, kind: Kind[T], names: Sequence[str]) -> int:
+    def forget(self, kind: KeptKind[T], names: Sequence[str]) -> int:
         count = 0
         for chunk in chunks(names, _BATCH):
             with self._writing() as connection:
@@ -69,7 +69,7 @@ class ClusterTable(SqlitePart):
                 count += connection.executemany(f"DELETE FROM {kind.name} WHERE id = ?", rows).rowcount
         return count
 
-    def _things(self, kind: Kind[T], rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, T]]:
+    def _things(self, kind: KeptKind[T], rows: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, T]]:
         for name, exact in rows:
             thing = _read(kind.read, exact)
             if pack_text(kind.name_of(thing)) != name:
