@@ -21,7 +21,7 @@ from indexer.relations.beside import Aside, differing, facts_beside, own_title, 
 from indexer.relations.comparing import may_be_copy, relate
 from indexer.relations.facts import DifferingFact
 from indexer.relations.frame import line_hashes
-from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
+from indexer.relations.lexicon import Hashes, Lexicon, shared_words
 from indexer.relations.relation import COPIES, Relation, order_with
 from indexer.relations.versions.order import Order, compared
 from indexer.relations.versions.signs import Signs, signs_of
@@ -126,12 +126,12 @@ class RelatedTexts(Generic[AnyDocument]):
         if not self._learns:
             return
         for documents in learned:
-            shared, frames = SharedWords(), list[Hashes]()
+            texts, frames = list[Hashes](), list[Hashes]()
             for each in {self.key(document): document for document in documents}.values():
                 if wording := self.wording(each):
-                    shared.add(wording.hashes)
+                    texts.append(wording.hashes)
                     frames += self._around(each, wording)
-            self.lexicon.add([shared.all(), *frames])
+            self.lexicon.add([shared_words(texts), *frames])
         # A misread word of theirs may stand in several of them.
         for each in alone:
             if wording := self.wording(each):

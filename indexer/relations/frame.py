@@ -13,17 +13,17 @@ from indexer.relations.wording import TokenValues, Wording
 
 def line_hashes(wording: Wording) -> TokenValues:
     head, foot = wording.outer_lines
-    return np.array([line.hash for line in {*head, *foot}], dtype=np.uint64)
+    return np.array([wording.hash_of(*line) for line in {*head, *foot}], dtype=np.uint64)
 
 
 def frame_bounds(wording: Wording, lexicon: Lexicon | None) -> tuple[int, int]:
     start, end = 0, len(wording)
     if lexicon is not None and lexicon.frames:
         head, foot = wording.outer_lines
-        for line in takewhile(lambda line: lexicon.is_frame(line.hash), head):
-            start = line.end
-        for line in takewhile(lambda line: lexicon.is_frame(line.hash), foot):
-            end = line.start
+        for line in takewhile(lambda line: lexicon.is_frame(wording.hash_of(*line)), head):
+            start = line[1]
+        for line in takewhile(lambda line: lexicon.is_frame(wording.hash_of(*line)), foot):
+            end = line[0]
     return start, end
 
 

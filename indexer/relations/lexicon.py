@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.core.sketches import sorted_distinct
+from indexer.model.chunking import chunks_by_size
 
 Hashes = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int64]
 
 # A word of the collection stands in at least so many documents that are not near each other.
 _KNOWN = 2
@@ -22,44 +24,31 @@ _MOST_KEPT, _OUTGROWN = 500_000, 2
 _HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex2"
 _WORD = np.dtype([("hash", "<u8"), ("count", "<u4")])
 _WORDS_AT_ONCE = 1 << 22
+_NONE: Hashes = np.empty(0, dtype=np.uint64)
 
 
-def known_words(words: Hashes) -> tuple[Hashes, npt.NDArray[np.int64]]:
+def known_words(words: Hashes) -> tuple[Hashes, Counts]:
     hashes, counts = np.unique(words, return_counts=True)
     known = counts >= _KNOWN
     return hashes[known], counts[known].astype(np.int64)
 
 
-class SharedWords:
+def shared_words(texts: Iterable[Hashes]) -> Hashes:
     """The words that two of some near texts have; of a single text all its words.
 
     A misread word mostly stands in one of them: with it a collection of scans would know its own mistakes.
     """
-
-    def __init__(self) -> None:
-        self._texts = self._size = 0
-        self._waiting: list[Hashes] = [np.empty(0, dtype=np.uint64)]
-
-    def add(self, text: Hashes) -> None:
-        self._texts += 1
-        self._waiting.append(sorted_distinct(text))
-        self._size += self._waiting[-1].size
-        if self._size > _WORDS_AT_ONCE:
-            self._waiting, self._size = [self._at_most_twice()], 0
-
-    def _at_most_twice(self) -> Hashes:
-        words = np.sort(np.concatenate(self._waiting))
-        kept = np.ones(words.size, dtype=np.bool_)
-        kept[2:] = words[2:] != words[:-2]
-        return words[kept]
-
-    def all(self) -> Hashes:
-        words = self._at_most_twice()
-        return words if self._texts < 2 else words[1:][words[1:] == words[:-1]]
+    words, count = _NONE, 0
+    for some in chunks_by_size(map(sorted_distinct, texts), _WORDS_AT_ONCE, len, _WORDS_AT_ONCE):
+        together = np.sort(np.concatenate((words, *some)))
+        # Each word twice at most.
+        words = together[np.append([True, True], together[2:] != together[:-2])[: together.size]]
+        count += len(some)
+    return words if count < 2 else words[1:][words[1:] == words[:-1]]
 
 
 class Lexicon:
-    """The number of added documents with each word; add near documents as one, by `SharedWords`.
+    """The number of added documents with each word; add near documents as one, by `shared_words`.
 
     `of_stored` is the size of the collection when it was kept. Memory: 16 bytes a word, of at most two million; the
     rarest are dropped.
@@ -68,17 +57,13 @@ class Lexicon:
     def __init__(self) -> None:
         self.documents = self.of_stored = 0
         self.frames = True
-        self._hashes: Hashes = np.empty(0, dtype=np.uint64)
-        self._counts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._words: tuple[Hashes, Counts] = _NONE, np.empty(0, dtype=np.int64)
         self._waiting: list[Hashes] = []
 
     @classmethod
-    def of(cls, hashes: Hashes, counts: npt.NDArray[np.int64], documents: int, most: int = _MOST) -> Lexicon:
+    def of(cls, hashes: Hashes, counts: Counts, documents: int, most: int = _MOST) -> Lexicon:
         made = cls()
-        # Of as many counts the lower hash, so that the order in which words come decides nothing.
-        kept = np.lexsort((hashes, -counts))[:most]
-        kept = kept[np.argsort(hashes[kept])]
-        made.documents, made._hashes, made._counts = documents, hashes[kept], counts[kept]
+        made.documents, made._words = documents, _commonest(hashes, counts, most)
         return made
 
     @classmethod
@@ -93,22 +78,22 @@ class Lexicon:
         if (rows["hash"][1:] <= rows["hash"][:-1]).any():
             raise ValueError("its words are out of order")
         made = cls()
-        made._hashes, made._counts = rows["hash"].astype(np.uint64), rows["count"].astype(np.int64)
+        made._words = rows["hash"].astype(np.uint64), rows["count"].astype(np.int64)
         made.documents, made.of_stored = documents, of_stored
         return made
 
     def to_bytes(self) -> bytes:
         """The words with their counts, 12 bytes each."""
-        self._settle()
-        rows = np.empty(self._hashes.size, dtype=_WORD)
-        rows["hash"], rows["count"] = self._hashes, self._counts
+        hashes, counts = self._settled()
+        rows = np.empty(hashes.size, dtype=_WORD)
+        rows["hash"], rows["count"] = hashes, counts
         return _HEAD.pack(_MAGIC, self.documents, self.of_stored, rows.size) + rows.tobytes()
 
     def to_keep(self, of_stored: int) -> Lexicon:
         """The part to keep with a collection of so many documents: known words, at most half a million."""
-        self._settle()
-        known = self._counts >= _KNOWN
-        made = Lexicon.of(self._hashes[known], self._counts[known], self.documents, _MOST_KEPT)
+        hashes, counts = self._settled()
+        known = counts >= _KNOWN
+        made = Lexicon.of(hashes[known], counts[known], self.documents, _MOST_KEPT)
         made.of_stored = of_stored
         return made
 
@@ -117,17 +102,16 @@ class Lexicon:
         return stored > _OUTGROWN * self.of_stored
 
     def take(self, other: Lexicon) -> None:
-        self.documents, self.of_stored = other.documents, other.of_stored
-        self._hashes, self._counts, self._waiting = other._hashes, other._counts, [*other._waiting]
+        self.documents, self.of_stored, self._words = other.documents, other.of_stored, other._settled()
 
     def add(self, found: Sequence[Hashes]) -> None:
         self.documents += 1
         self._waiting.append(sorted_distinct(np.concatenate(found)))
 
     def frequency(self, word: int) -> int:
-        self._settle()
-        place = int(self._hashes.searchsorted(np.uint64(word)))
-        return int(self._counts[place]) if place < self._hashes.size and self._hashes[place] == word else 0
+        hashes, counts = self._settled()
+        place = int(hashes.searchsorted(np.uint64(word)))
+        return int(counts[place]) if place < hashes.size and hashes[place] == word else 0
 
     def is_frame(self, line: int) -> bool:
         return self.frames and self.frequency(line) >= _FRAME
@@ -137,13 +121,18 @@ class Lexicon:
         count = self.frequency(word)
         return (count >= _KNOWN) + (count >= _FRAME)
 
-    def _settle(self) -> None:
-        if not self._waiting:
-            return
-        hashes, place = np.unique(np.concatenate((self._hashes, *self._waiting)), return_inverse=True)
-        sums = np.bincount(place[self._hashes.size :], minlength=hashes.size)
-        sums[place[: self._hashes.size]] += self._counts
-        if hashes.size > _MOST:
-            most = Lexicon.of(hashes, sums, self.documents)
-            hashes, sums = most._hashes, most._counts
-        self._hashes, self._counts, self._waiting = hashes, sums, []
+    def _settled(self) -> tuple[Hashes, Counts]:
+        if self._waiting:
+            known, counts = self._words
+            hashes, place = np.unique(np.concatenate((known, *self._waiting)), return_inverse=True)
+            sums = np.bincount(place[known.size :], minlength=hashes.size)
+            sums[place[: known.size]] += counts
+            self._words, self._waiting = _commonest(hashes, sums, _MOST), []
+        return self._words
+
+
+def _commonest(hashes: Hashes, counts: Counts, most: int) -> tuple[Hashes, Counts]:
+    # Of as many counts the lower hash, so that the order in which words come decides nothing.
+    kept = np.lexsort((hashes, -counts))[:most] if hashes.size > most else np.arange(hashes.size)
+    kept = kept[np.argsort(hashes[kept])]
+    return hashes[kept], counts[kept]

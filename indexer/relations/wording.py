@@ -7,8 +7,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import pairwise, takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -54,9 +53,11 @@ _KINDS = (
 )
 
 # Of these four or more in a row are a line or a leader; an asterisk before an item is a bullet.
-_RULE = re.compile(r"([-=_~#.+])\1{3,}")
-_LAYOUT = re.compile(r"([-=_*~#.+])\1{3,}|^[ \t]*\*(?=[ \t])", re.MULTILINE)
-_PAGE_NUMBER = re.compile(r"^[ \t]*\d{1,4}[ \t]*\n\s*(?=\f)|(?<=\f)\s*\d{1,4}[ \t]*(?=\n|$)", re.MULTILINE)
+_LAYOUT = (
+    ("\f", re.compile(r"^[ \t]*\d{1,4}[ \t]*\n\s*(?=\f)|(?<=\f)\s*\d{1,4}[ \t]*(?=\n|$)", re.MULTILINE)),
+    ("*", re.compile(r"\*{4,}|^[ \t]*\*(?=[ \t])", re.MULTILINE)),
+    ("", re.compile(r"([-=_~#.+])\1{3,}")),
+)
 _CLOSING = r"[\])}\"'\u2019\u201d\u00bb\u300d\u300f\uff09]*"
 # The first class is for speed: most characters are in none.
 _STOP = re.compile(
@@ -72,14 +73,6 @@ _MOST_LINES = 30
 _LONGEST_LINE = 200
 _LINE_END = re.compile("[\n\f]")
 _PARAGRAPHS = re.compile(r"(\n[ \t]*\n\s*|\f)")
-
-
-class HashedLine(NamedTuple):
-    """A line by its places, with a hash that no other line and no word has."""
-
-    start: int
-    end: int
-    hash: int
 
 
 class Wording:
@@ -117,9 +110,14 @@ class Wording:
 
     @cached_property
     def sentence_ends(self) -> frozenset[int]:
-        offsets = [match.end() for match in _STOP.finditer(self.text) if _ends_sentence(self.text, match)]
-        offsets += _unit_ends(self.text)
-        return frozenset((0, len(self), *map(self._behind, offsets)))
+        text = self.text
+        # A full stop before a small letter ends no sentence (UAX 29, SB8).
+        stops = [
+            stop.end()
+            for stop in _STOP.finditer(text)
+            if stop[0][0] != "." or not text[stop.end() : stop.end() + 20].lstrip()[:1].islower()
+        ]
+        return frozenset((0, len(self), *self._places([*stops, *_unit_ends(text)])))
 
     @cached_property
     def sorted_ends(self) -> list[int]:
@@ -131,39 +129,30 @@ class Wording:
         return [*dict.fromkeys((start, *ends[bisect_left(ends, start) : bisect_left(ends, end)], end))]
 
     def sentence_hashes(self, bounds: Sequence[int]) -> TokenValues:
-        return np.array([lookup8(self.values[slice(*each)].tobytes()) for each in pairwise(bounds)], dtype=np.uint64)
+        return np.array([self.hash_of(*each) for each in pairwise(bounds)], dtype=np.uint64)
+
+    def hash_of(self, start: int, end: int) -> int:
+        """A hash of a stretch that no other one has."""
+        return lookup8(self.values[start:end].tobytes())
 
     @cached_property
     def vocabulary(self) -> LanguageWords:
         return vocabulary_of(self.text)
 
     @cached_property
-    def outer_lines(self) -> tuple[list[HashedLine], list[HashedLine]]:
-        """The lines at the head and at the foot, from the end of the text inward, up to the first sentence end."""
-        return list(self._frame_lines(from_end=False)), list(self._frame_lines(from_end=True))
-
-    def _frame_lines(self, *, from_end: bool) -> Iterator[HashedLine]:
-        place, count = len(self.text) if from_end else 0, 0
-        while count < _MOST_LINES and 0 <= place <= len(self.text):
-            if from_end:
-                start, end = self.text.rfind("\n", 0, max(0, place)) + 1, place
-                place = start - 1
-            else:
-                start, end = place, self.text.find("\n", place) % (len(self.text) + 1)
-                place = end + 1
-            if _STOP.search(self.text, start, end):
-                return
-            first, last = self._behind(start), self._behind(end)
-            if first < last:
-                count += 1
-                yield HashedLine(first, last, lookup8(self.values[first:last].tobytes()))
-
-    @cached_property
     def lines(self) -> list[tuple[int, int]]:
         """The lines of the text, as places."""
-        ends = [match.start() for match in _LINE_END.finditer(self.text)]
-        places = [0, *map(self._behind, ends), len(self)]
+        places = [0, *self._places([match.start() for match in _LINE_END.finditer(self.text)]), len(self)]
         return [(first, last) for first, last in pairwise(places) if first < last]
+
+    @cached_property
+    def outer_lines(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """The lines at the head and at the foot, from the end of the text inward, up to the first sentence end."""
+        head, foot = (
+            list(takewhile(lambda line: not _STOP.search(self.span(*line) + self.before(line[1])), some))
+            for some in (self.lines[:_MOST_LINES], self.lines[: -_MOST_LINES - 1 : -1])
+        )
+        return head, foot
 
     def line_before(self, place: int) -> str:
         """The line of the word before a place, up to the end of that word."""
@@ -178,8 +167,9 @@ class Wording:
     def is_word(self, place: int) -> bool:
         return bool(self._are_words[place])
 
-    def _behind(self, offset: int) -> int:
-        return bisect_left(self._starts, offset)
+    def _places(self, offsets: Sequence[int]) -> list[int]:
+        """The places of the first words and signs behind some characters."""
+        return np.searchsorted(self._starts, np.array(offsets, dtype=np.uint32)).tolist()
 
     def is_plain(self, place: int) -> bool:
         word = self.word(place)
@@ -199,10 +189,7 @@ class Wording:
         return self.text[self._starts[first] : self._ends[last - 1]] if first < last else ""
 
     def written(self, first: int, last: int, most: int = 60) -> str:
-        start, end = (self._starts[first], self._ends[last - 1]) if first < last else (0, 0)
-        said = " ".join(self.text[start : min(end, start + 2 * most)].split())
-        if len(said) <= most and end - start > 2 * most:
-            said = " ".join(self.text[start:end].split())
+        said = " ".join(self.span(first, last).split())
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
     def initial(self, place: int) -> bool:
@@ -214,9 +201,10 @@ class Wording:
 
 
 def _without_layout(text: str) -> str:
-    if "\f" in text:
-        text = _PAGE_NUMBER.sub(lambda match: " " * len(match[0]), text)
-    return (_LAYOUT if "*" in text else _RULE).sub(lambda match: " " * len(match[0]), text)
+    for sign, layout in _LAYOUT:
+        if sign in text:
+            text = layout.sub(lambda match: " " * len(match[0]), text)
+    return text
 
 
 @cache
@@ -234,36 +222,25 @@ def sign_kinds() -> npt.NDArray[np.uint32]:
     return kinds
 
 
-def _ends_sentence(text: str, match: re.Match[str]) -> bool:
-    """True for a full stop without a small letter after it (UAX 29, SB8), and any other sentence end."""
-    if match[0][0] != ".":
-        return True
-    rest = text[match.end() : match.end() + 20].lstrip()
-    return not rest[:1].islower()
-
-
-def _unit_ends(text: str) -> list[int]:
-    found: list[int] = []
+def _unit_ends(text: str) -> Iterator[int]:
+    """The ends of lines, but those of wrapped ones."""
     place = 0
     for paragraph in _PARAGRAPHS.split(text):
         lines = paragraph.split("\n")
-        goes_on = _read_on(lines)
-        for line, reads_on in zip(lines, goes_on, strict=True):
+        for line, reads_on in zip(lines, _read_on(lines), strict=True):
             place += len(line) + 1
             if not reads_on:
-                found.append(place)
+                yield place
         place -= 1
-    return found
 
 
-def _read_on(lines: list[str]) -> list[bool]:
+def _read_on(lines: Sequence[str]) -> list[bool]:
     width = max(len(line.rstrip()) for line in lines)
-    if not _NARROWEST <= width <= _WIDEST:
-        return [False] * len(lines)
     full = [
-        bool(following.strip()) and len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) > width
+        _NARROWEST <= width <= _WIDEST and len(line.rstrip()) + 1 + len(following.split(maxsplit=1)[0]) > width
+        if following.strip()
+        else False
         for line, following in pairwise(lines)
     ]
-    if 2 * sum(full) <= len(full):
-        return [False] * len(lines)
-    return [is_full and not _MARKED.match(line) for is_full, line in zip(full, lines[1:], strict=True)] + [False]
+    wrapped = 2 * sum(full) > len(full)
+    return [wrapped and each and not _MARKED.match(line) for each, line in zip(full, lines[1:], strict=True)] + [False]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from indexer.matching.relating import RelatedTexts
-from indexer.relations.lexicon import Hashes, Lexicon, SharedWords
+from indexer.relations.lexicon import Hashes, Lexicon, shared_words
 from indexer.relations.relation import Relation
 
 
@@ -76,21 +76,15 @@ def test_a_word_that_several_scans_have_misread_is_not_known_by_them() -> None:
 
 
 def test_near_texts_share_the_words_of_two_of_them() -> None:
-    shared = SharedWords()
-    assert shared.all().tolist() == []
-    shared.add(_hashes(3, 1, 3))
-    assert shared.all().tolist() == [1, 3]
-    shared.add(_hashes(3, 2))
-    shared.add(_hashes(4, 2, 5))
-    assert shared.all().tolist() == [2, 3]
+    assert shared_words([]).tolist() == []
+    assert shared_words([_hashes(3, 1, 3)]).tolist() == [1, 3]
+    assert shared_words([_hashes(3, 1, 3), _hashes(3, 2), _hashes(4, 2, 5)]).tolist() == [2, 3]
 
 
 def test_of_very_many_words_no_shared_one_is_lost() -> None:
-    shared = SharedWords()
     many = np.arange(1_500_000, dtype=np.uint64)
-    for first in (0, 1_000_000, 2_000_000, 3_000_000):
-        shared.add(many + np.uint64(first))
-    shared.add(_hashes(7, 9_000_000))
+    texts = [many + np.uint64(first) for first in (0, 1_000_000, 2_000_000, 3_000_000)]
+    shared = shared_words([*texts, _hashes(7, 9_000_000)])
     twice = np.arange(1_000_000, 3_500_000, dtype=np.uint64)
     twice = twice[twice % 1_000_000 < 500_000]
-    assert np.array_equal(shared.all(), np.append(np.uint64(7), twice))
+    assert np.array_equal(shared, np.append(np.uint64(7), twice))

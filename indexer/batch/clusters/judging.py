@@ -49,7 +49,7 @@ from indexer.model.mails import may_be_one_mail
 from indexer.model.ragged import Ragged
 from indexer.relations.beside import NOTHING_BESIDE, differing, title_hashes
 from indexer.relations.facts import DifferingFact
-from indexer.relations.lexicon import Hashes, Lexicon, SharedWords, known_words
+from indexer.relations.lexicon import Hashes, Lexicon, known_words, shared_words
 from indexer.schemes.base import Positions
 from indexer.text.words import words_of
 
@@ -151,12 +151,10 @@ class NearDocuments:
         there = there[np.argsort(self._together[there], kind="stable")]
         bounds = np.flatnonzero(np.diff(self._together[there])) + 1
         for component in np.split(there, bounds) if there.size else ():
-            shared, titles = SharedWords(), list[Hashes]()
-            for place in component.tolist():
-                if isinstance(text := self._text(place), str):
-                    shared.add(words_of(text).hashes)
-                    titles.append(title_hashes(self._table["title"][place].as_py() or ""))
-            yield sorted_distinct(np.concatenate([shared.all(), *titles]))
+            texts = (self._text(place) for place in component.tolist())
+            words = shared_words(words_of(text).hashes for text in texts if isinstance(text, str))
+            titles = [title_hashes(self._table["title"][place].as_py() or "") for place in component.tolist()]
+            yield sorted_distinct(np.concatenate([words, *titles]))
 
     def verdicts(self, permitted: Permitted, lexicon: Lexicon) -> Iterator[Any]:
         if not self._owners.size:
