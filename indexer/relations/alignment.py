@@ -31,8 +31,8 @@ class Block(NamedTuple):
 
 
 def blocks_between(left: Wording, right: Wording) -> list[Block]:
-    if (found := align(left.values, right.values, min(_QUICK, len(left) + len(right)))) is not None:
-        return [Block(*block) for block in found.tolist()]
+    if (found := _quickly(left.values, right.values)) is not None:
+        return found
     ours, theirs = left.sorted_ends, right.sorted_ends
     made: list[Block] = []
     for piece in aligned(left.sentence_hashes(ours), right.sentence_hashes(theirs)):
@@ -42,21 +42,22 @@ def blocks_between(left: Wording, right: Wording) -> list[Block]:
     return made
 
 
+def _quickly(left: TokenValues, right: TokenValues) -> list[Block] | None:
+    found = align(left, right, min(_QUICK, left.size + right.size))
+    return None if found is None else [Block(*block) for block in found.tolist()]
+
+
 def aligned(left: TokenValues, right: TokenValues) -> list[Block]:
-    if (found := align(left, right, min(_QUICK, left.size + right.size))) is not None:
-        return [Block(*block) for block in found.tolist()]
+    if (found := _quickly(left, right)) is not None:
+        return found
     if left.size * right.size > _LARGEST:
         return [Block(0, left.size, 0, right.size)]
     from rapidfuzz.distance import Indel
 
-    ends = Indel.editops(left.tolist(), right.tolist()).as_matching_blocks()
-    return [
-        Block(start, end.a, other, end.b)
-        for start, other, end in zip(
-            [0, *(each.a + each.size for each in ends)], [0, *(each.b + each.size for each in ends)], ends, strict=False
-        )
-        if (start, other) != (end.a, end.b)
-    ]
+    equal = Indel.editops(left.tolist(), right.tolist()).as_matching_blocks()
+    ends = [(0, 0), *((each.a + each.size, each.b + each.size) for each in equal)]
+    pairs = zip(ends, equal, strict=False)
+    return [Block(start, each.a, other, each.b) for (start, other), each in pairs if (start, other) != (each.a, each.b)]
 
 
 def equal_runs(blocks: Sequence[Block], size: int) -> Iterator[tuple[int, int, int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.core.text import digest_of_folded
+from indexer.core.text import digest_of_folded, lookup8
 from indexer.model.mails import is_mail, mail_head, may_be_one_mail
 from indexer.relations.facts import DifferingFact
 from indexer.relations.lexicon import Hashes, Lexicon
@@ -86,27 +85,21 @@ def title_facts(
 
     A part of a title adds nothing if it stands in a text, or in the titles of many documents.
     """
+    firsts = (next((line for line in text[:_HEAD].splitlines() if any(map(str.isalnum, line))), "") for text in texts)
     one, other = (
-        set() if _folded(_first_line(text)).startswith(_folded(title)) else _parts(title)
-        for title, text in zip(titles, texts, strict=True)
+        set() if _folded(first).startswith(_folded(title)) else _parts(title)
+        for title, first in zip(titles, firsts, strict=True)
     )
-    if not (one and other) or not (rest := one ^ other):
-        return ()
-    bodies = [_folded(text) for text in texts]
-    for part in rest:
-        is_frame = lexicon is not None and lexicon.is_frame(_hash(part))
-        if not is_frame and not any(part in body for body in bodies):
-            return (DifferingFact("title", *titles),)
-    return ()
+    rest = one ^ other if one and other else set()
+    telling = [part for part in rest if not (lexicon is not None and lexicon.is_frame(_hash(part)))]
+    bodies = [_folded(text) for text in texts if telling]
+    tells = any(all(part not in body for body in bodies) for part in telling)
+    return (DifferingFact("title", *titles),) if tells else ()
 
 
 def title_hashes(title: str) -> Hashes:
     """The hashes of the parts of a title, which no word and no line has."""
     return np.array([_hash(part) for part in _parts(title)], dtype=np.uint64)
-
-
-def _first_line(text: str) -> str:
-    return next((line for line in text[:_HEAD].splitlines() if any(map(str.isalnum, line))), "")
 
 
 def _parts(title: str) -> set[str]:
@@ -118,4 +111,4 @@ def _folded(text: str) -> str:
 
 
 def _hash(part: str) -> int:
-    return int.from_bytes(hashlib.blake2b(f"title {part}".encode("utf-8", "replace"), digest_size=8).digest(), "big")
+    return lookup8(f"title {part}".encode("utf-8", "replace"))

@@ -69,7 +69,7 @@ class _SentenceComparison:
         self._changed: list[ChangedSentences] = []
         self._own: list[Block] = []
         self._unpaired: list[Block] = []
-        self._pairs: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        self._pairs: list[Block] = []
         ends = _common_ends(left, right, blocks)
         stretches = groupby(self._settled.unclear, lambda block: bisect_right(ends, (block.start, block.other_start)))
         for place, inner in stretches:
@@ -84,11 +84,8 @@ class _SentenceComparison:
             block = Block(ours[start], ours[end], theirs[other], theirs[other_end])
             if end - start == other_end - other:
                 sides = pairwise(ours[start : end + 1]), pairwise(theirs[other : other_end + 1])
-                self._pairs += zip(*sides, strict=True)
-            elif _are_alike(
-                {*left.values[block.start : block.end].tolist()},
-                {*right.values[block.other_start : block.other_end].tolist()},
-            ):
+                self._pairs += [Block(*mine, *yours) for mine, yours in zip(*sides, strict=True)]
+            elif self._are_alike(block):
                 self._match(ours[start : end + 1], theirs[other : other_end + 1])
             else:
                 self._own.append(block)
@@ -99,17 +96,21 @@ class _SentenceComparison:
     def _match(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
         """Pair the sentences of a changed stretch, to show them; the others stand in one text."""
         if len(ours) * len(theirs) > _MOST_PAIRED:
-            self._pairs.append(((ours[0], ours[-1]), (theirs[0], theirs[-1])))
+            self._pairs.append(Block(ours[0], ours[-1], theirs[0], theirs[-1]))
             return
-        rest = {yours: {*self._right.values[slice(*yours)].tolist()} for yours in pairwise(theirs)}
+        rest = list(pairwise(theirs))
         for mine in pairwise(ours):
-            own = {*self._left.values[slice(*mine)].tolist()}
-            if found := next((yours for yours, said in rest.items() if _are_alike(own, said)), None):
-                self._pairs.append((mine, found))
-                del rest[found]
+            if found := next((yours for yours in rest if self._are_alike(Block(*mine, *yours))), None):
+                self._pairs.append(Block(*mine, *found))
+                rest.remove(found)
             else:
                 self._unpaired.append(Block(*mine, 0, 0))
         self._unpaired += [Block(0, 0, *yours) for yours in rest]
+
+    def _are_alike(self, block: Block) -> bool:
+        ours = {*self._left.values[block.start : block.end].tolist()}
+        theirs = {*self._right.values[block.other_start : block.other_end].tolist()}
+        return len(ours & theirs) >= max(1, _VARIANT * min(len(ours), len(theirs)))
 
     def relation(self, *, brief: bool, other_format: bool) -> Relation:
         left, right = self._left, self._right
@@ -120,7 +121,7 @@ class _SentenceComparison:
         mine, yours = self._sentences(left, 0), self._sentences(right, 1)
         only_left, moved = _parted(mine, yours)
         only_right, _ = _parted(yours, mine)
-        replaced = [(left.written(*one), right.written(*other)) for one, other in self._pairs]
+        replaced = [(left.written(*pair[:2]), right.written(*pair[2:])) for pair in self._pairs]
         removed = sum(block.end - block.start for block in self._own)
         added = sum(block.other_end - block.other_start for block in self._own)
         word, cleaner = self._word(facts, own=bool(mine or yours)), self._settled.cleaner
@@ -184,10 +185,6 @@ class _SentenceComparison:
                 said = (wording.written(*each) for each in pairwise(bounds))
                 found += zip(wording.sentence_hashes(bounds).tolist(), said, strict=True)
         return found
-
-
-def _are_alike(ours: set[int], theirs: set[int]) -> bool:
-    return len(ours & theirs) >= max(1, _VARIANT * min(len(ours), len(theirs)))
 
 
 def _parted(sentences: Sequence[tuple[int, str]], others: Sequence[tuple[int, str]]) -> list[tuple[str, ...]]:

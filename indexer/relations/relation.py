@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -25,6 +25,7 @@ VerdictWord = Literal["stays", "could go", "differs"]
 SAME_WORK = ("rendition",)
 """The relations of texts that are one work in another format or frame."""
 
+_CUT = ("edited", *PARTS)
 _SHOWN = 3
 
 
@@ -69,49 +70,41 @@ class Relation:
     @property
     def says_less(self) -> bool:
         """True if each sentence of the left is on the right, unchanged and in order."""
-        return self.word in COPIES or (
-            self.word in ("edited", *PARTS) and not (self.only_left or self.moved or self.replaced)
-        )
+        return self._lacks_none_of(self.only_left)
 
     @property
     def may_hold(self) -> bool:
         """True if the left may say everything on the right: no sentence of both is changed, and none is only right."""
-        return self.word in COPIES or (
-            self.word in ("edited", *PARTS) and not (self.only_right or self.moved or self.replaced)
-        )
+        return self._lacks_none_of(self.only_right)
+
+    def _lacks_none_of(self, only: Sequence[str]) -> bool:
+        return self.word in COPIES or (self.word in _CUT and not (only or self.moved or self.replaced))
 
     def __str__(self) -> str:
         return f"{self.word}: {said}" if (said := self.evidence) else self.word
 
     @property
-    def only(self) -> tuple[int, int]:
-        sides = [(fact.left, fact.right) for fact in self.facts] + list(self.misread)
-        return self.removed + sum(bool(left) for left, _ in sides), self.added + sum(bool(right) for _, right in sides)
-
-    @property
     def evidence(self) -> str:
         replaced = [f"{left or 'nothing'} / {right or 'nothing'}" for left, right in self.replaced]
         if self.word == "form":
-            differ = "fact differs" if len(self.facts) == 1 else "facts differ"
-            return f"{len(self.facts):,} {differ}: {_listed(self.facts)}"
+            return (
+                f"{len(self.facts):,} fact{' differs' if len(self.facts) == 1 else 's differ'}: {_listed(self.facts)}"
+            )
         if self.word == "reworded":
             return f"{counted(len(replaced), 'sentence')} reworded: {_listed(replaced)}"
         if self.word == "noise":
             return f"{counted(len(self.misread), 'word')} misread: {_listed(map(' / '.join, self.misread))}"
-        gone, new = (
-            f"{counted(self.removed, 'word')} only on the left",
-            f"{counted(self.added, 'word')} only on the right",
-        )
+        gone = f"{counted(self.removed, 'word')} only on the left"
+        new = f"{counted(self.added, 'word')} only on the right"
         if self.word == "rendition":
-            said = [f"{gone} ({_listed(self.only_left)})"] if self.removed else []
-            said += [f"{new} ({_listed(self.only_right)})"] if self.added else []
-            said += [f"{len(replaced):,} written otherwise ({_listed(replaced)})"] if replaced else []
-            return "; ".join([f"{counted(self.common, 'word')} in common", *said])
-        if self.word in ("edited", *PARTS):
-            cut = f" ({_listed(self.only_left)})" if self.only_left else ""
-            moved = f", {counted(len(self.moved), 'sentence')} moved" if self.moved else ""
-            return f"{gone}{cut}, {new}{moved}"
-        return ""
+            said = [f"{counted(self.common, 'word')} in common"]
+            said += [f"{gone} ({_listed(self.only_left)})"] * bool(self.removed)
+            said += [f"{new} ({_listed(self.only_right)})"] * bool(self.added)
+            said += [f"{len(replaced):,} written otherwise ({_listed(replaced)})"] * bool(replaced)
+            return "; ".join(said)
+        cut = f" ({_listed(self.only_left)})" if self.only_left else ""
+        moved = f", {counted(len(self.moved), 'sentence')} moved" if self.moved else ""
+        return f"{gone}{cut}, {new}{moved}" if self.word in _CUT else ""
 
 
 def order_with(order: Order, relation: Relation | str | None) -> Order:
@@ -120,7 +113,8 @@ def order_with(order: Order, relation: Relation | str | None) -> Order:
     # A chapter is no older version of its book, and no text is older for its frame.
     if order.word != "unknown" or not isinstance(relation, Relation) or relation.word in (*COPIES, *SAME_WORK, *PARTS):
         return order
-    return by_contents(*relation.only)
+    left, right = (sum(bool(fact[side]) for fact in relation.facts) + len(relation.misread) for side in (1, 2))
+    return by_contents(relation.removed + left, relation.added + right)
 
 
 def _listed(said: Iterable[object]) -> str:

@@ -4,45 +4,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from indexer.core.text import lookup8, without_marks
 from indexer.text.links import LINK, without_tracking
-from indexer.text.vocabulary import GRAMMATICAL, NEGATIONS, NUMERALS, SIZES, UNITS
+from indexer.text.vocabulary import GRAMMATICAL, NEGATIONS, NO_SURNAMES, NUMERALS, SIZES, SURNAMES, UNITS
 from indexer.text.words import without_trade_marks, words_of
 
 _RUNS = re.compile(r"\d+|[^\W\d_]+")
 # What makes another number of a number, or another thing of a letter.
 _SIGNS = re.compile(r"[%‰°&]|(?<!\s)#|#(?![^\W\d])|(?<=\w)\+|(?<!\w)[-\N{MINUS SIGN}](?=\d)|[$€£¥₹₽₩₺₴₪฿₫]")
 _ROMAN = re.compile(r"x{0,3}(ix|iv|v?i{0,3})")
-_HAN_NUMERALS = frozenset("二三四五六七八九十百千万亿两萬億兩")
 # Of Greek vowels, and the dot of a capital I in Turkish.
 _ACCENTS = re.compile("([\u03b1-\u03c9])[\u0300\u0301\u0308\u0342]+|(?<=i)\u0307")
 _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
 _APOSTROPHES = ("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 _LONGEST_UNIT = 3
+# A Chinese surname is followed by so many letters of the name at most.
+_GIVEN = 2
 # Marks that no reader sees: where a word may be broken, and which way it runs.
 _UNSEEN = dict.fromkeys((0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)))
-# Most names of persons in Chinese begin with one of these.
-_SURNAMES = frozenset(
-    "王李张刘陈杨黄赵吴周徐孙朱胡郭何罗郑梁谢宋唐许韩冯邓曹彭曾萧蔡潘袁董余苏吕魏蒋沈姚卢傅丁薛阎崔谭汪范廖邹熊"
-    "马高林钱汤尹黎贺顾毛郝龚邵严戴莫孔康施葛邢乔庞颜倪聂鲁岳翟殷詹耿俞裴霍翁骆"
-)
-# And go on with one letter or two.
-_GIVEN = 2
-# Common words that begin or end with one.
-_NO_SURNAMES = (
-    "森林 园林 树林 林业 提高 最高 更高 高速 高考 高校 高级 高度 高中 高铁 高等 高层 马上 马路 "
-    "许多 许可 也许 允许 任何 如何 何时 曾经 不曾 周年 周期 周末 周边 四周 严重 严格 严厉 尊严 "
-    "康复 健康 施工 实施 措施 范围 规范 示范 余额 其余 业余 毛病 黄金 黄河 黄色 开张 紧张 扩张 "
-    "主张 金钱 价钱 唐代 宋代 陈列 陈旧 孔子 顾客 照顾 回顾 董事 祝贺 庞大 颜色 石油 郑重 罗马 "
-    "罗列 程度 过程 工程 温度 夏季 叶子 江苏 苏州 苏联 胡同 吴江 徐州 沈阳 "
-)
-# In Finnish and Hungarian they negate; in Spanish, French and Portuguese they are the commonest words.
-_NO_NEGATIONS = frozenset(("en", "em"))
 
 
 class ShortText(NamedTuple):
@@ -59,6 +42,19 @@ class ShortText(NamedTuple):
     aside: tuple[bool, ...] = ()
 
 
+class _Shown(NamedTuple):
+    """A word as it is written, with two characters on each side; a code is cut into letters and numbers."""
+
+    text: str
+    folded: str
+    before: str = ""
+    behind: str = ""
+    is_cut: bool = False
+    in_file: bool = False
+    is_link: bool = False
+    is_aside: bool = True
+
+
 def short_text(text: str) -> ShortText:
     """The words of a text, with numbers apart from letters, its names and its facts.
 
@@ -69,73 +65,39 @@ def short_text(text: str) -> ShortText:
     text = without_tracking(without_trade_marks(text))
     if not text.isprintable():
         text = text.translate(_UNSEEN)
-    shown = list(_shown(text))
-    mixed_case = any(each.text.islower() for each in shown if not each.is_link)
-    folded = tuple(_folded(each.text) for each in shown)
-    names = tuple(
-        word.in_file
-        or _has_capital(word.text, each, mixed_case=mixed_case)
-        or (_is_han(each) and any(_is_surname(folded, at) for at in range(max(place - _GIVEN, 0), place + 1)))
-        for place, (word, each) in enumerate(zip(shown, folded, strict=True))
-    )
-    numbers, others, telling, before = list[str](), _SIGNS.findall(LINK.sub(" ", text)), list[bool](), ""
-    for word, each in zip(shown, folded, strict=True):
-        told = len(numbers) + len(others)
-        if word.is_link:
-            pass
-        elif word.in_code or _is_number(each) or (_is_digit(before[-1:]) and _is_unit(each)):
-            numbers.append(each)
-        elif _tells(word, each, mixed_case=mixed_case):
-            others.append(each)
-        telling.append(len(numbers) + len(others) > told)
-        before = each
-    said = "\0".join([*numbers, "", *sorted(others)]).encode("utf-8", "surrogatepass")
-    return ShortText(folded, names, tuple(telling), lookup8(said), tuple(each.is_aside for each in shown))
-
-
-class _WordShown(NamedTuple):
-    """A word as it is written: joined by an apostrophe or a hyphen, or part of a code.
-
-    `in_file` is true for a part of a file name, and for a name with an underscore. A link is one word; links and
-    hashtags stand aside.
-    """
-
-    text: str
-    elided: bool
-    leads: bool
-    in_code: bool
-    in_file: bool
-    is_link: bool = False
-    is_aside: bool = False
-
-
-def _shown(text: str) -> Iterator[_WordShown]:
-    found, links = words_of(text), [match.span() for match in LINK.finditer(text)]
-    shown_link = -1
+    links = {link.span() for link in LINK.finditer(text)}
+    linkless = LINK.sub(lambda link: " " * len(link[0]), text) if links else text
+    found = words_of(linkless)
     # A fraction is several words in one place.
-    for start, end in dict.fromkeys(zip(found.starts.tolist(), found.ends.tolist(), strict=True)):
-        if (link := bisect_right(links, (start, len(text))) - 1) >= 0 and start < links[link][1]:
-            if link > shown_link:
-                yield _WordShown(
-                    text[slice(*links[link])].strip().lower(), False, False, False, False, is_link=True, is_aside=True
-                )
-            shown_link = link
-            continue
-        word = text[start:end]
-        is_tag = text[start - 1 : start] == "#" and not text[start - 2 : start - 1].strip()
-        elided = text[start - 1 : start] in _APOSTROPHES or text[end : end + 1] in _APOSTROPHES
-        leads = text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
-        in_file = "_" in word or any(
-            sign == "." and beside.isalnum()
-            for sign, beside in (
-                (text[end : end + 1], text[end + 1 : end + 2]),
-                (text[start - 1 : start], text[start - 2 : start - 1]),
-            )
+    spans = sorted({*links, *zip(found.starts.tolist(), found.ends.tolist(), strict=True)})
+    shown = [word for span in spans for word in _shown(text, *span, is_link=span in links)]
+    folded = tuple(word.folded for word in shown)
+    mixed_case = any(word.text.islower() for word in shown if not word.is_link)
+    named = _in_names(folded)
+    numbers, others, names, telling, before = list[str](), _SIGNS.findall(linkless), list[bool](), list[bool](), " "
+    for place, word in enumerate(shown):
+        names.append(word.in_file or place in named or _has_capital(word, mixed_case=mixed_case))
+        is_number = word.is_cut or _is_number(word.folded) or (_is_digit(before[-1]) and _is_unit(word.folded))
+        telling.append(not word.is_link and (is_number or _tells(word, mixed_case=mixed_case)))
+        if telling[-1]:
+            (numbers if is_number else others).append(word.folded)
+        before = word.folded
+    said = "\0".join([*numbers, "", *sorted(others)]).encode("utf-8", "surrogatepass")
+    return ShortText(folded, tuple(names), tuple(telling), lookup8(said), tuple(word.is_aside for word in shown))
+
+
+def _shown(text: str, start: int, end: int, *, is_link: bool) -> Iterator[_Shown]:
+    word, before, behind = text[start:end], text[max(0, start - 2) : start], text[end : end + 2]
+    if is_link:
+        yield _Shown(link := word.strip().lower(), _folded(link), is_link=True)
+        return
+    in_file = "_" in word or any(each[:1] == "." and each[1:].isalnum() for each in (before[::-1], behind))
+    parts = (_RUNS.findall(word) if any(map(str.isdigit, word)) else ()) or (word,)
+    is_tag = before[-1:] == "#" and not before[:-1].strip()
+    for part in parts:
+        yield _Shown(
+            part, _folded(part), before, behind, len(parts) > 1, in_file and not part.isdecimal(), is_aside=is_tag
         )
-        parts = (_RUNS.findall(word) if any(map(str.isdigit, word)) else ()) or (word,)
-        for part in parts:
-            is_part = len(parts) > 1
-            yield _WordShown(part, elided, leads, is_part, in_file and not part.isdecimal(), is_aside=is_tag)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -150,51 +112,48 @@ def _folded(word: str) -> str:
     return plain.replace(" ", "").replace("^", "") or "?"
 
 
-def _has_capital(word: str, folded: str, *, mixed_case: bool) -> bool:
-    return word[0] != word[0].lower() and (
-        folded not in GRAMMATICAL or (len(word) > 1 and word.isupper() and mixed_case)
-    )
+def _has_capital(word: _Shown, *, mixed_case: bool) -> bool:
+    first, is_acronym = word.text[0], len(word.text) > 1 and word.text.isupper() and mixed_case
+    return first != first.lower() and (is_acronym or word.folded not in GRAMMATICAL)
 
 
-def _is_han(word: str) -> bool:
-    return len(word) == 1 and "\u4e00" <= word <= "\u9fff"
-
-
-def _is_surname(letters: Sequence[str], place: int) -> bool:
-    if letters[place] not in _SURNAMES:
-        return False
-    around = "".join(letters[max(place - 1, 0) : place + 2])
-    return not any(f"{pair} " in _NO_SURNAMES for pair in (around[:2], around[-2:]))
+def _in_names(letters: Sequence[str]) -> frozenset[int]:
+    """The places of Chinese surnames, and of the letters behind them."""
+    surnames = [
+        place
+        for place, letter in enumerate(letters)
+        if letter in SURNAMES
+        and NO_SURNAMES.isdisjoint(
+            ("".join(letters[max(place - 1, 0) : place + 1]), "".join(letters[place : place + 2]))
+        )
+    ]
+    near = (place for first in surnames for place in range(first, min(first + _GIVEN + 1, len(letters))))
+    return frozenset(place for place in near if len(letters[place]) == 1 and "\u4e00" <= letters[place] <= "\u9fff")
 
 
 def _is_digit(character: str) -> bool:
-    return character.isdigit() or (bool(character) and unicodedata.category(character) in ("No", "Nl"))
+    return unicodedata.category(character)[0] == "N"
 
 
 def _is_number(word: str) -> bool:
-    return (
-        _is_digit(word[0])
-        or word in NUMERALS
-        or word in _HAN_NUMERALS
-        or (len(word) > 1 and _ROMAN.fullmatch(word) is not None)
-    )
+    return _is_digit(word[0]) or word in NUMERALS or (len(word) > 1 and _ROMAN.fullmatch(word) is not None)
 
 
 def _is_unit(word: str) -> bool:
     return len(word) <= _LONGEST_UNIT and word.upper() != word and word not in GRAMMATICAL
 
 
-def _tells(shown: _WordShown, folded: str, *, mixed_case: bool) -> bool:
+def _tells(word: _Shown, *, mixed_case: bool) -> bool:
     """True for a word that changes the meaning of a text wherever it stands.
 
     A vowel does in Vitamin E, but not in E-Mail, also written e-mail.
     """
-    word = shown.text
-    if (folded in NEGATIONS and folded not in _NO_NEGATIONS) or folded in SIZES or folded in UNITS:
+    text, folded = word.text, word.folded
+    if folded in NEGATIONS or folded in SIZES or folded in UNITS:
         return True
-    if len(folded) == 1:
-        if shown.elided:
-            return folded == "t"
-        is_vowel = word.isupper() and mixed_case and not shown.leads and folded not in GRAMMATICAL
-        return folded in _CONSONANTS or is_vowel
-    return len(folded) == 2 and word.isupper() and folded not in GRAMMATICAL
+    if len(folded) > 1:
+        return len(folded) == 2 and text.isupper() and folded not in GRAMMATICAL
+    if not {word.before[-1:], word.behind[:1]}.isdisjoint(_APOSTROPHES):
+        return folded == "t"
+    leads = word.behind[:1] == "-" and word.behind[1:].isalpha()
+    return folded in _CONSONANTS or (text.isupper() and mixed_case and not leads and folded not in GRAMMATICAL)

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 
 _WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
 _LANGUAGES, _SHORT = _WORDS["languages"], _WORDS["short"]
-NEGATIONS, NUMERALS, GRAMMATICAL, SIZES, UNITS, NEGATING_BEGINNINGS = (
+NEGATIONS, NUMERALS, GRAMMATICAL, SIZES, UNITS, NEGATING_BEGINNINGS, SURNAMES, NO_SURNAMES = (
     frozenset(_SHORT[name].split())
-    for name in ("negations", "numerals", "grammatical", "sizes", "units", "negating_beginnings")
+    for name in (
+        *("negations", "numerals", "grammatical", "sizes", "units", "negating_beginnings"),
+        *("surnames", "no_surnames"),
+    )
 )
 """Words of short texts, whatever their language."""
 

@@ -34,9 +34,9 @@ from indexer.library.collection import open as open_collection
 from indexer.matching.relating import ReadDocument, relation_of
 from indexer.matching.rule import default_rule
 from indexer.model import DECLARED, Record
-from indexer.relations.relation import Relation
+from indexer.relations.relation import order_with
 from indexer.relations.versions.numbers import read_number
-from indexer.relations.versions.order import Order, by_contents, compared, lineages
+from indexer.relations.versions.order import Order, compared, lineages
 from indexer.relations.versions.signs import signs_of
 
 Truth = dict[str, tuple[str, Any]]
@@ -129,8 +129,7 @@ def _texts(records: Sequence[Record], texts: StoredTexts, way: str) -> Iterable[
 
 
 def _by_texts(one: str, other: str) -> Order:
-    relation = relation_of(ReadDocument(one), ReadDocument(other))
-    return by_contents(*relation.only) if isinstance(relation, Relation) else Order()
+    return order_with(Order(), relation_of(ReadDocument(one), ReadDocument(other)))
 
 
 def truth_of(folder: Path) -> Truth:
