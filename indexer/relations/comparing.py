@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 
+from indexer.core.text import text_digest
 from indexer.relations.alignment import Block, aligned, blocks_between, equal_runs
 from indexer.relations.facts import DifferingFact, differing_facts
 from indexer.relations.frame import frame_bounds
@@ -15,7 +16,7 @@ from indexer.relations.misreading import are_misread, is_layout, settled
 from indexer.relations.relation import Relation, RelationWord
 from indexer.relations.rendition import ChangedSentences, RenditionCheck, SharedBody, shared_body
 from indexer.relations.wording import Wording
-from indexer.text.words import marks_differ
+from indexer.text.words import has_marks, marks_differ
 
 # A text contains another one that it has half as many words more than; of less it is an edition.
 _CONTAINS = 1.5
@@ -38,7 +39,7 @@ def relate(
     `other_format` says that the documents are known to have two formats. A `brief` answer has one fact of those that
     differ, and no other evidence beside it. Time grows with the words and the square of those that differ.
     """
-    given = left, right
+    given = left.given, right.given
     if (left.without_targets is left) != (right.without_targets is right):
         # Of a page that has no such links it is not known where its own lead to.
         left, right = left.without_targets, right.without_targets
@@ -46,7 +47,7 @@ def relate(
     if other_word := _differently_marked(left, right, blocks):
         return Relation("reworded", replaced=(other_word,))
     if not blocks:
-        return Relation("identical" if given[0].digest == given[1].digest else "reflowed")
+        return Relation("identical" if text_digest(given[0]) == text_digest(given[1]) else "reflowed")
     return _SentenceComparison(left, right, blocks, lexicon).relation(brief=brief, other_format=other_format)
 
 
@@ -203,7 +204,7 @@ def _common_ends(left: Wording, right: Wording, blocks: Sequence[Block]) -> list
 
 
 def _differently_marked(left: Wording, right: Wording, blocks: Sequence[Block]) -> tuple[str, str] | None:
-    if not (left.has_marks and right.has_marks):
+    if not (has_marks(left.text) and has_marks(right.text)):
         return None
     words = (
         (left.word(place), right.word(place + shift))

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
 from indexer.relations.alignment import Block
@@ -103,12 +103,9 @@ def _beyond(facts: Sequence[_TypedFact], others: Sequence[_TypedFact]) -> list[_
 
 def widened(wording: Wording, first: int, last: int) -> tuple[int, int]:
     """A stretch with the rest of the facts at its ends."""
-    start, end = first, last
-    while first - start < _LONGEST_NUMBER and _goes_on(wording, start):
-        start -= 1
-    while end - last < _LONGEST_NUMBER and _goes_on(wording, end):
-        end += 1
-    return start, end
+    before = takewhile(lambda place: _goes_on(wording, place), range(first, first - _LONGEST_NUMBER, -1))
+    behind = takewhile(lambda place: _goes_on(wording, place), range(last, last + _LONGEST_NUMBER))
+    return first - len([*before]), last + len([*behind])
 
 
 def _goes_on(wording: Wording, place: int) -> bool:
@@ -127,16 +124,9 @@ def _goes_on(wording: Wording, place: int) -> bool:
 
 
 def _facts(wording: Wording, first: int, last: int) -> list[_TypedFact]:
-    found: list[_TypedFact] = []
-    while first < last:
-        end = first + 1
-        while end < last and _goes_on(wording, end):
-            end += 1
-        said = wording.written(first, end)
-        if kind := _kind(wording, first, said):
-            found.append(_TypedFact(kind, canonical(said), said))
-        first = end
-    return found
+    starts = [place for place in range(first, last) if place == first or not _goes_on(wording, place)]
+    spans = ((start, wording.written(start, end)) for start, end in pairwise([*starts, last]))
+    return [_TypedFact(kind, canonical(said), said) for start, said in spans if (kind := _kind(wording, start, said))]
 
 
 def _kind(wording: Wording, place: int, said: str) -> str:
@@ -147,15 +137,10 @@ def _kind(wording: Wording, place: int, said: str) -> str:
         return "number"
     if "_" in said.strip("_") or (not said.isupper() and said[1:] != said[1:].lower()):
         return "code"
-    if folded in known.negations or _negates(wording, place, said):
+    is_sign = said in "!\u00ac" and place + 1 < len(wording) and not wording.before(place + 1)
+    if folded in known.negations or is_sign or (folded == "t" and wording.before(place) in ("'", "\u2019")):
         return "negation"
     return "name" if said != "I" and wording.is_name(place) else ""
-
-
-def _negates(wording: Wording, place: int, said: str) -> bool:
-    if said in ("t", "T"):
-        return wording.before(place) in ("'", "\u2019")
-    return said in "!\u00ac" and place + 1 < len(wording) and not wording.before(place + 1)
 
 
 def canonical(said: str) -> str:

@@ -12,10 +12,10 @@ from itertools import pairwise, takewhile
 import numpy as np
 import numpy.typing as npt
 
-from indexer.core.text import SIGN_CODES, SignKind, lookup8, signed_words_of, text_digest
+from indexer.core.text import SIGN_CODES, SignKind, lookup8, signed_words_of
 from indexer.text.links import without_targets, without_tracking
 from indexer.text.vocabulary import LanguageWords, vocabulary_of
-from indexer.text.words import has_marks, without_trade_marks
+from indexer.text.words import without_trade_marks
 
 TokenValues = npt.NDArray[np.uint64]
 
@@ -46,7 +46,7 @@ _KINDS = (
     (SignKind.MONEY, "$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f"),
     (SignKind.PRIME, "'\u2019\u2032"),
     (SignKind.PRIMES, '"\u201d\u2033'),
-    (SignKind.OPENING, "'\u2018\u201a"),
+    (SignKind.OPENING, "'\u2018\u2019\u201a"),
     (SignKind.DOUBLE, '"\u201c\u201d\u201e\u201f'),
     (SignKind.WHITE, "\t\n\v\f\r\x1c\x1d\x1e\x1f " + _WHITE),
     (SignKind.WITHIN, _RAISED + _FRACTIONS),
@@ -89,7 +89,7 @@ class Wording:
         self.values: TokenValues = found.values
         self.hashes: TokenValues = found.values[found.are_words]
         # Single numbers are read much quicker from these than from arrays.
-        self._starts, self._ends = found.starts.data, found.ends.data
+        self._offsets, self._starts, self._ends = found.starts, found.starts.data, found.ends.data
         self._are_words = found.are_words.data
 
     def __len__(self) -> int:
@@ -99,14 +99,6 @@ class Wording:
     def without_targets(self) -> Wording:
         text = without_targets(self.text)
         return self if text == self.text else Wording(text)
-
-    @cached_property
-    def has_marks(self) -> bool:
-        return has_marks(self.text)
-
-    @cached_property
-    def digest(self) -> bytes:
-        return text_digest(self.given)
 
     @cached_property
     def sentence_ends(self) -> frozenset[int]:
@@ -169,7 +161,8 @@ class Wording:
 
     def _places(self, offsets: Sequence[int]) -> list[int]:
         """The places of the first words and signs behind some characters."""
-        return np.searchsorted(self._starts, np.array(offsets, dtype=np.uint32)).tolist()
+        found: list[int] = self._offsets.searchsorted(np.array(offsets, dtype=np.uint32)).tolist()
+        return found
 
     def is_plain(self, place: int) -> bool:
         word = self.word(place)
@@ -192,12 +185,11 @@ class Wording:
         said = " ".join(self.span(first, last).split())
         return said if len(said) <= most else f"{said[: most - 3]}..."
 
-    def initial(self, place: int) -> bool:
-        return place in self.sentence_ends or any(character in f"\n{_QUOTES}" for character in self.before(place))
-
     def is_name(self, place: int) -> bool:
         """True for a capital word within a sentence, in a language that writes no other nouns so."""
-        return self.word(place)[0].isupper() and not self.initial(place) and not self.vocabulary.capital_nouns
+        if not self.word(place)[0].isupper() or self.vocabulary.capital_nouns or place in self.sentence_ends:
+            return False
+        return not any(character in f"\n{_QUOTES}" for character in self.before(place))
 
 
 def _without_layout(text: str) -> str:

@@ -196,6 +196,7 @@ def test_what_says_something_else_stays(left: str, right: str) -> None:
         ("It lies in the region.", "It lies in the re-\ngion.", "reflowed"),
         ("It says “no” to all – of them…", 'It says "no" to all - of them...', "reflowed"),
         ("It is the year “1984”.", 'It is the year "1984".', "reflowed"),
+        ("It is the day ’1984-09-28’.", "It is the day '1984-09-28'.", "reflowed"),
         ("Rooms:\nkitchen\nbath\n", "Rooms:\n• kitchen\n• bath\n", "identical"),
         ("Contract\n========\nIt is.", "Contract\nIt is.", "reflowed"),
         ("It goes on.\n7\n\fIt ends.", "It goes on.\n\nIt ends.", "reflowed"),
