@@ -1,4 +1,4 @@
-"""What a report shows; nothing else is loaded here."""
+"""The contents of a report that are asked for; nothing else is loaded here."""
 
 from __future__ import annotations
 

@@ -302,7 +302,7 @@ def test_the_page_says_where_nothing_is_kept_and_proposes_no_form(tmp_path: Path
 
 
 def test_hostile_documents_are_shown_and_not_obeyed(store: Store, tmp_path: Path) -> None:
-    report = build_report(store, HOSTILE)
+    report = build_report(store, HOSTILE, ReportLimits(sample=0))
     names = [f"{HOSTILE}{number}\udc80" for number in range(2)]
     about = {"title": HOSTILE, "source": f"javascript:{HOSTILE}", "metadata": {"date": HOSTILE}}
     hostile = [
