@@ -21,7 +21,7 @@ _BLOCK = 1 << 17
 _REFS_AT_ONCE = 2000
 
 
-class NearPair(NamedTuple):
+class MeasuredPair(NamedTuple):
     """Two documents and their similarity (0 to 1) by the rule's measure."""
 
     left: Ref
@@ -41,7 +41,7 @@ def pairs_of(
     include_short: bool = False,
     threads: int | None = None,
     reader: Reader | None = None,
-) -> Iterator[NearPair]:
+) -> Iterator[MeasuredPair]:
     """Every pair of documents near by the rule, once, in no given order.
 
     With `against` pairs of a document of the store (left) and one of another collection (right). With `collapse` the
@@ -81,7 +81,7 @@ def measured_by(nodes: Nodes, reader: Reader) -> Measured:
 
 def document_pairs(
     nodes: Nodes, comparison: Comparer, *, collapse: bool = False, threads: int | None = None
-) -> Iterator[NearPair]:
+) -> Iterator[MeasuredPair]:
     """The pairs of documents behind pairs of nodes, and those of equal documents."""
     documents, offsets = nodes.holders()
     for node in np.flatnonzero(nodes.weights > 1).tolist():
@@ -144,7 +144,7 @@ class _Once:
         return parts[0] if parts else np.empty(0, dtype=np.int64)
 
 
-def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[NearPair]:
+def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[MeasuredPair]:
     first = len(nodes)
     payloads = {name: Ragged.joined([rows, against.payloads[name]]) for name, rows in nodes.payloads.items()}
     once = _Once(nodes.rule, Comparer(nodes.rule, payloads), first + len(against))
@@ -157,12 +157,12 @@ def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[Near
                     many = theirs[their_offsets[b] : their_offsets[b + 1]]
                     for own in ours[our_offsets[a] : our_offsets[a + 1]].tolist():
                         pairs = zip(nodes.refs.take([own]) * many.size, against.refs.take(many), strict=True)
-                        yield from (NearPair(*refs, value) for refs in pairs)
+                        yield from (MeasuredPair(*refs, value) for refs in pairs)
 
 
-def _listed(nodes: Nodes, left: Positions, right: Positions, values: Similarities | float) -> Iterator[NearPair]:
+def _listed(nodes: Nodes, left: Positions, right: Positions, values: Similarities | float) -> Iterator[MeasuredPair]:
     for start in range(0, left.size, _REFS_AT_ONCE):
         part = slice(start, start + _REFS_AT_ONCE)
         one, other = nodes.refs.take(left[part]), nodes.refs.take(right[part])
         shown = [values] * len(one) if isinstance(values, float) else values[part].tolist()
-        yield from map(NearPair, one, other, shown)
+        yield from map(MeasuredPair, one, other, shown)

@@ -12,7 +12,7 @@ from indexer.errors import ExtractionError, StoreError, UsageError
 from indexer.ingest.rereading import StoredTexts
 from indexer.ingest.sketching import NOTHING
 from indexer.matching.lookups import Answer, NearDocument
-from indexer.matching.pairing import NearPair
+from indexer.matching.pairing import MeasuredPair
 from indexer.matching.question import Question
 from indexer.model import Document, Record, Ref, name_of
 from indexer.model.chunking import chunks
@@ -286,12 +286,12 @@ class RelatedPair(NamedTuple):
     Both are None if they were not looked for.
     """
 
-    pair: NearPair
+    pair: MeasuredPair
     relation: Relation | str | None = None
     order: Order | None = None
 
 
-def related_pairs(store: Store, pairs: Iterable[NearPair]) -> Iterator[RelatedPair]:
+def related_pairs(store: Store, pairs: Iterable[MeasuredPair]) -> Iterator[RelatedPair]:
     texts = stored_texts(store)
     for some in chunks(pairs, _PAIRS_AT_ONCE):
         refs = list(dict.fromkeys(ref for pair in some for ref in (pair.left, pair.right)))

@@ -16,7 +16,7 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching import pairing
 from indexer.matching.lists import read_list
 from indexer.matching.nodes import read_nodes
-from indexer.matching.pairing import NearPair, pairs_of
+from indexer.matching.pairing import MeasuredPair, pairs_of
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Ref, Sketch
 from indexer.model.ragged import Ragged
@@ -34,7 +34,7 @@ def alone(scheme: Scheme, similarity: float) -> MatchRule:
     return MatchRule((Finder(scheme, similarity),))
 
 
-def by_names(pairs: Sequence[NearPair]) -> dict[Edge, float]:
+def by_names(pairs: Sequence[MeasuredPair]) -> dict[Edge, float]:
     """Pairs by their names in order; each may be there once."""
     found = {(min(a.id, b.id), max(a.id, b.id)): similarity for a, b, similarity in pairs}
     assert len(found) == len(pairs)
