@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from indexer.library.records import Query, Related
+from indexer.library.records import Query, RelatedTo
 from indexer.text.differences import Difference
 from indexer.text.excerpts import Excerpt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Related):
+class Comparison(RelatedTo):
     """Two documents beside each other."""
 
     rule: Annotated[str, "The match rule"]
@@ -35,7 +35,7 @@ class Comparison(Related):
 
 
 @dataclass(frozen=True, slots=True)
-class TextDifference(Related, Difference):
+class TextDifference(RelatedTo, Difference):
     """The changes from one document's text to another's."""
 
     replaced: Annotated[tuple[tuple[str, str], ...], "The changed sentences, each from both texts, cut to 60 "

@@ -119,7 +119,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Related:
+class RelatedTo:
     """The relation of a text to another one, and their order in time."""
 
     __slots__ = ()
@@ -156,7 +156,7 @@ class NearStored(Stored):
 
 
 @dataclass(frozen=True, slots=True)
-class Match(Related, NearStored):
+class Match(RelatedTo, NearStored):
     """A document near a query."""
 
     table: ClassVar[tuple[str, ...]] = (
@@ -244,7 +244,7 @@ class Uncompared:
 
 
 @dataclass(frozen=True, slots=True)
-class NearPair:
+class PairNamed:
     """Two documents and their similarity."""
 
     left: Annotated[str, "The name of the one"]
@@ -255,7 +255,7 @@ class NearPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair(Related, NearPair):
+class Pair(RelatedTo, PairNamed):
     """Two near documents; their relation and order are empty unless asked for with --relation."""
 
     table: ClassVar[tuple[str, ...]] = ("left", "right", "similarity", "bits", "relation", "evidence", "order")
