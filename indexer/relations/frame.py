@@ -27,6 +27,10 @@ def frame_bounds(wording: Wording, lexicon: Lexicon | None) -> tuple[int, int]:
     return start, end
 
 
+# A line of so many words that are the same, and no words of grammar, is a headline.
+_HEADLINE = 3
+
+
 class FrameLine(NamedTuple):
     """A line of a frame: what stands there, its words, its names and numbers, and a shape in which these are alike."""
 
@@ -35,6 +39,7 @@ class FrameLine(NamedTuple):
     words: frozenset[int]
     facts: frozenset[int]
     shape: tuple[str, ...]
+    plain: frozenset[int] = frozenset()
 
     @property
     def is_plain(self) -> bool:
@@ -48,6 +53,9 @@ class FrameLine(NamedTuple):
         mine, yours = self.facts - other.there, other.facts - self.there
         return bool(mine & self.words and yours & other.words) or bool(mine - self.words and yours - other.words)
 
+    def is_headline_of(self, other: FrameLine) -> bool:
+        return len(self.plain & other.plain) >= _HEADLINE and self.is_replaced_by(other)
+
     def is_replaced_by(self, other: FrameLine) -> bool:
         """True for two lines of which all words but one are the same, with another fact."""
         most = max(len(self.words), len(other.words))
@@ -59,6 +67,7 @@ def frame_line(wording: Wording, start: int, end: int) -> FrameLine:
     shape: list[str] = []
     words: list[int] = []
     facts: list[int] = []
+    plain: list[int] = []
     values = wording.values[start:end]
     for place, value in zip(range(start, end), values.tolist(), strict=True):
         word = wording.word(place)
@@ -71,7 +80,9 @@ def frame_line(wording: Wording, start: int, end: int) -> FrameLine:
             continue
         if kind != "0":
             words.append(value)
+            if kind not in wording.vocabulary.grammar:
+                plain.append(value)
         if shape[-1:] != [kind]:
             shape.append(kind)
     there = frozenset(values.tolist())
-    return FrameLine(values.tobytes(), there, frozenset(words), frozenset(facts), tuple(shape))
+    return FrameLine(values.tobytes(), there, frozenset(words), frozenset(facts), tuple(shape), frozenset(plain))

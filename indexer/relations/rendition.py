@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from indexer.relations.alignment import Block
@@ -23,17 +24,20 @@ _BLOCK_COST = 8
 # A fact that is replaced stands in so few words; longer ones are notes and links, of which another one stands there.
 _CLEAN, _NAME = 4, 2
 # Other words in the place of some, as labels and cross references have them, are at most this share of the body.
-_REPLACED = 0.02
-# A formula that formats write otherwise looks like another number; in so many words one of them may be.
-_A_FORMULA = 10_000
+_REPLACED = 0.03
 # Of more lines before or behind the body those next to it tell one frame from another one.
 _MOST_LINES = 100
 # A title, an address, a number and a date stand in so many first lines.
 _HEAD = 10
+# The title stands in so many first words.
+_LONGEST_HEAD = 200
 # A dateline has at most so many words, and the headline before it so many more.
 _LONGEST_LEAD, _LEAD = 12, 40
 _NUMBERS = ("number", "amount", "date", "time")
 _MARKUP = frozenset(".,;:[]()^*_#|`~ \n\t")
+# Sentences have so many words and are at least a tenth of a body; without them it is a menu or an index. Mails above
+# one footer have sentences of their own: both of them so large a share of the body, or one of them.
+_LEAST_SENTENCE, _OF_BODY, _OWN_OF_BOTH, _OWN_OF_ONE = 5, 0.1, 0.1, 0.25
 _BRACKETS = str.maketrans("<{[>}]", "((()))")
 _AT_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 # What a format moves, as dates in a reference or rows of a table, stands within so many words.
@@ -41,15 +45,12 @@ _AROUND = 100
 # Words of grammar in clauses of so few to so many words, and in longer sentences than captions, are at most this share
 # of the body, if one side has them or both differ in them; of prose they are a fifth. Moved sentences have half of
 # their passages elsewhere.
-_CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
-_CAPTION, _PROSE, _MOVED = 20, 5, 4
+_CLAUSE, _PASSAGE, _ADDED = 3, 20, 0.002
+_PROSE, _MOVED = 5, 4
 # A heading has at most so many words.
 _HEADING = 8
 _NO_CLAUSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
 _NO_PROSE = re.compile(r"[\[\]<>{}|*_`#@=\\]|::|--|//")
-_MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
-_BRACKETED = re.compile(r"[()\[\]<>]")
-_LONGEST_MARK = 3
 _ENUMERATOR = re.compile(r"[\W\d]*([^\W\d]{1,4})?\W*")
 
 
@@ -110,7 +111,7 @@ class RenditionCheck:
     ) -> None:
         self._left, self._right, self._blocks, self.body, self._facts = left, right, blocks, body, facts
         self._other_format = other_format
-        self._replaced = self._clauses = self._sentences = self._facts_replaced = 0
+        self._replaced = self._clauses = self._sentences = 0
         self.by_format: list[tuple[str, str]] = []
 
     def refuted_by(self, sentences: ChangedSentences) -> bool:
@@ -138,16 +139,14 @@ class RenditionCheck:
 
     def _refuted_in_other_format(self, sentences: ChangedSentences) -> bool:
         if not self.body.overlaps(sentences.block):
-            return any(map(self._changes_fact, sentences.inner)) and self._is_one_changed(sentences)
+            return False
         joined = _same_letters(*self._said(sentences.block))
         for block in sentences.inner:
             if joined and any(map(_letters, self._said(block))):
                 continue
             if self._changes_fact(block):
-                self._facts_replaced += 1
-                if self._facts_replaced * _A_FORMULA > self.body.words:
-                    return True
-            elif self._is_too_much(block) or self._adds_too_much(block):
+                return True
+            if self._is_too_much(block) or self._adds_too_much(block):
                 return True
             self.by_format.append(self._said(block))
         return False
@@ -158,7 +157,7 @@ class RenditionCheck:
         Around the body front and back matter have headings of their own.
         """
         for number, (wording, start, end) in enumerate(self._sides(sentences)):
-            if end - start < _CAPTION or _NO_PROSE.search(wording.span(start, end)):
+            if end - start < _PASSAGE or _NO_PROSE.search(wording.span(start, end)):
                 continue
             grammar = _grammar(wording, start, end)
             inside = self.body[2 * number] <= start and end <= self.body[2 * number + 1]
@@ -189,9 +188,16 @@ class RenditionCheck:
         if words > _PASSAGE:
             self.note_sentences(block)
             return False
-        if words >= _CLAUSE and not _NO_CLAUSE.search("".join(said)):
+        if words >= _CLAUSE and not self._stands_elsewhere(block) and not _NO_CLAUSE.search("".join(said)):
             self._clauses += min(_grammar(*side) for side in self._sides(block) if side[1] < side[2])
         return self._clauses > _ADDED * self.body.words
+
+    def _stands_elsewhere(self, block: Block) -> bool:
+        """True for whole lines on one side only, and for a passage that the other text has too."""
+        if block.start < block.end and block.other_start < block.other_end:
+            return False
+        number, side = next(each for each in enumerate(self._sides(block)) if each[1][1] < each[1][2])
+        return _is_line(*side) or (bool(own := _passages(*side)) and own <= self._all_passages[1 - number])
 
     def _changes_fact(self, block: Block) -> bool:
         """True if in a few words a fact stands for another one, or a negation for none, and neither has moved."""
@@ -203,9 +209,14 @@ class RenditionCheck:
             return not _letters(one) and signs != others and bool(signs and others) and self._are_before_digits(block)
         ours, theirs = self._lost(block)
         if self._negate(self._left, ours) != self._negate(self._right, theirs):
-            return True
-        replaces = bool(ours and theirs) or not (one and other)
+            return not self._stands_elsewhere(block)
+        replaces = bool(ours and theirs) or (not (one and other) and self._lengthens_number(block))
         return replaces and self._replaces_fact(block) and not self._is_of_format(block, one, other)
+
+    def _lengthens_number(self, block: Block) -> bool:
+        wording, start, end = next(side for side in self._sides(block) if side[1] < side[2])
+        before = start and not wording.before(start) and wording.word(start - 1)[-1].isdigit()
+        return bool(before) or (end < len(wording) and not wording.before(end) and wording.word(end)[0].isdigit())
 
     def _are_before_digits(self, block: Block) -> bool:
         return all(end < len(side) and side.word(end)[0].isdigit() for side, _, end in self._sides(block))
@@ -215,7 +226,10 @@ class RenditionCheck:
         shorter, longer = sorted((one, other), key=len)
         if len(shorter.split()) > 1 and _letters(longer).startswith(_letters(shorter)):
             return True
-        return self._is_mark(block, one, other) or all(self._enumerates(*side) for side in self._sides(block))
+        numbered = [self._enumerates(*side) for side in self._sides(block)]
+        return any(numbered) and all(
+            there or not any(map(str.isdigit, said)) for there, said in zip(numbered, (one, other), strict=True)
+        )
 
     @cached_property
     def _negations(self) -> frozenset[str]:
@@ -238,18 +252,6 @@ class RenditionCheck:
             for (wording, start, end), some in zip(self._sides(block), more, strict=True)
         ]
 
-    def _is_mark(self, block: Block, one: str, other: str) -> bool:
-        """True for the mark of a reference or a note, in the place of none or of a number without brackets."""
-        if block.start and not self._left.before(block.start) and self._left.word(block.start - 1)[-1].isdigit():
-            return False
-        letters = _letters(one), _letters(other)
-        words = [each.rstrip("0123456789") for each in letters]
-        if words[0] != words[1] or max(map(len, letters)) - len(words[0]) > _LONGEST_MARK:
-            return False
-        return any(
-            _MARKED.search(mark) and not _BRACKETED.search(plain) for mark, plain in ((one, other), (other, one))
-        )
-
     @staticmethod
     def _enumerates(wording: Wording, start: int, end: int) -> bool:
         if start == end or not _ENUMERATOR.fullmatch(wording.line_before(end)):
@@ -270,11 +272,26 @@ class RenditionCheck:
 
     # Frames.
 
+    def _is_a_list(self) -> bool:
+        return _in_sentences(self._left, self.body.start, self.body.end) < _OF_BODY * self.body.words
+
+    def _say_something_else(self) -> bool:
+        body = self.body
+        around = [
+            _in_sentences(wording, 0, start) + _in_sentences(wording, end, len(wording))
+            for wording, start, end in ((self._left, *body[:2]), (self._right, *body[2:4]))
+        ]
+        return min(around) > _OWN_OF_BOTH * body.words or max(around) > _OWN_OF_ONE * body.words
+
     def frames_differ(self) -> bool:
         body = self.body
+        if self._is_a_list() or (not self._other_format and self._say_something_else()):
+            return False
         ours = self._frame(self._left, body.start, body.end)
         theirs = self._frame(self._right, body.other_start, body.other_end)
         if self._other_format:
+            if not self._subjects_agree:
+                return False
             # Each format breaks lines in its own way, so only words tell that they are alike.
             return not any(line.is_replaced_by(other) for line in ours for other in theirs)
         both = {line.values for line in ours} & {line.values for line in theirs}
@@ -282,10 +299,19 @@ class RenditionCheck:
         matched = 0
         for line in mine[:]:
             if (found := next((other for other in yours if line.is_like(other)), None)) is not None:
+                if line.is_headline_of(other=found):
+                    return False
                 matched += 1
                 mine.remove(line)
                 yours.remove(found)
         return sum(not line.is_plain for line in (*mine, *yours)) > matched
+
+    @cached_property
+    def _subjects_agree(self) -> bool:
+        """True if the head of one text has the words that the title of the other one repeats."""
+        sides = self._left, self._right
+        heads = [{*wording.values[:_LONGEST_HEAD].tolist()} for wording in sides]
+        return any(_subject(wording) <= head for wording, head in zip(sides, reversed(heads), strict=True))
 
     def _frame(self, wording: Wording, start: int, end: int) -> list[FrameLine]:
         """The lines without a sentence end before and behind the body; of another format, those of the head."""
@@ -364,6 +390,16 @@ def _ends_sentence(wording: Wording, start: int, end: int) -> bool:
     return _STOPS.search(wording.span(start, end) + wording.before(end)) is not None
 
 
+def _in_sentences(wording: Wording, start: int, end: int) -> int:
+    """The number of words in sentences that have a sentence end."""
+    bounds = pairwise(wording.sentences(start, end))
+    return sum(
+        last - first
+        for first, last in bounds
+        if last - first >= _LEAST_SENTENCE and _ends_sentence(wording, first, last)
+    )
+
+
 def _has_heading(wording: Wording, start: int, end: int) -> bool:
     """True for a short line without a sentence end; the first one of a text is its title."""
     lines = (
@@ -372,6 +408,19 @@ def _has_heading(wording: Wording, start: int, end: int) -> bool:
     return any(
         last <= end and last - first <= _HEADING and not _ends_sentence(wording, first, last) for first, last in lines
     )
+
+
+def _subject(wording: Wording) -> frozenset[int]:
+    """The words of the first lines, without those of grammar, that the text repeats."""
+    values, grammar = wording.values.tolist(), wording.vocabulary.grammar
+    counts, found, words = Counter(values), set[int](), 0
+    for first, last in wording.lines[:_HEAD]:
+        names = [place for place in range(first, last) if wording.word(place)[0].isalpha()]
+        words += len(names)
+        found |= {values[place] for place in names if wording.folded(place) not in grammar}
+        if words > 1 and any(counts[each] > 1 for each in found):
+            break
+    return frozenset(each for each in found if counts[each] > 1)
 
 
 def _is_line(wording: Wording, start: int, end: int) -> bool:

@@ -208,3 +208,66 @@ def test_a_headline_alone_is_no_frame() -> None:
     one = Story("Minutes of the meeting", told.paragraphs, told.place)
     texts = ["\n\n".join((title, *one.paragraphs)) for title in ("Minutes of May", "Minutes of June")]
     assert word(*texts) == "form"
+
+
+def _page_of(name: str, does: str) -> str:
+    told = "\n\n".join((*story(7).paragraphs, f"Say {name} with a boat, or {name} -f for all of them."))
+    return f"{name}\n\n{does} the boats of a harbour\n\n{name} [-f] boat\n\n{told}"
+
+
+def test_pages_that_name_another_command_are_no_renditions_in_two_formats() -> None:
+    one, other = _page_of("moorboats", "Moor"), _page_of("countboats", "Count")
+    for left, right in ((one, other), (other, one)):
+        marked = f"---\ntitle: {right}\n---"
+        assert word(left, marked, other_format=True) not in CLOSE
+        assert word(left, f"---\ntitle: {left}\n---", other_format=True) in CLOSE
+
+
+def test_a_headline_with_another_number_makes_a_form_in_another_frame() -> None:
+    for number in range(4):
+        told = story(number)
+        one, other = (
+            told._replace(title=f"Harbour master counts {boats} new boats behind the gates") for boats in (30, 31)
+        )
+        for frame in (1, 4, 7):
+            left, right = FRAMES[frame](one, detail(1)), FRAMES[frame + 8](other, detail(2))
+            assert word(left, right) == "form"
+            assert word(left, FRAMES[frame + 8](one, detail(2))) in CLOSE
+
+
+def test_mails_above_one_footer_are_no_renditions() -> None:
+    footer = " ".join(story(11).paragraphs[:3])
+    for seed in range(6):
+        writer, other = Writer("en", 70 + seed), Writer("en", 90 + seed)
+        left, right = (
+            f"{hello}\n\n{' '.join(each.sentence() for _ in range(3))}\n\n{name}\nfrom the {place}\n\n{footer}"
+            for hello, each, name, place in (
+                ("Hello all", writer, "Ann", "quay"),
+                ("Good morning", other, "Bob", "mill"),
+            )
+        )
+        assert word(left, right) not in CLOSE
+
+
+def test_a_menu_in_common_is_no_body() -> None:
+    menu = "\n".join(f"{first} {second}" for first in ("Boats", "Sails", "Nets", "Ropes") for second in MENU.split())
+    left = f"Home\n{menu}\nThe Coast Daily\nAll about oysters"
+    right = f"Welcome\nto this site\n{menu}\nprinted by a machine\nwith ink"
+    assert word(left, right) not in CLOSE
+
+
+MENU = "news shops prices repairs history pictures records letters houses owners builders painters schools lamps"
+
+
+def test_contents_of_one_format_are_part_of_its_frame() -> None:
+    given = manual(3)
+    headings = [f"What you can do with it if you are at the {title[16:]}" for title, _ in given.sections]
+    given = given._replace(
+        sections=tuple((head, told) for head, (_, told) in zip(headings, given.sections, strict=True))
+    )
+    for left, right in in_two_formats(given, given):
+        first, rest = left.split("\n\n", 1)
+        assert (
+            word("\n\n".join((first, "Table of contents\n" + "\n".join(headings), rest)), right, other_format=True)
+            in CLOSE
+        )
