@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -111,8 +110,9 @@ class WorkerPool(Generic[Made]):
         self._given = pickle.dumps(given) if given else b""
         self.options, self.limits, self.closed = options, limits, False
         self._jobs, self._direct, self._is_shared = jobs, direct, is_shared
-        # The kernel ends a worker with the thread that started it (PR_SET_PDEATHSIG), so each thread has its own.
-        self._threads, self._own = ThreadPoolExecutor(jobs, "neardup-worker"), threading.local()
+        self._threads: list[threading.Thread] = []
+        self._items: queue.SimpleQueue[tuple[Item[Any], queue.SimpleQueue[Any]] | None] = queue.SimpleQueue()
+        self._under_way = 0
         self._workers: set[_Worker] = set()
         self._lock = threading.Lock()
 
@@ -120,8 +120,8 @@ class WorkerPool(Generic[Made]):
         self, items: Iterable[Item[Key] | Failed[Other]]
     ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
         """The outcome of each item, as they come; failures at once."""
-        done: queue.SimpleQueue[Future[Extracted[Key, Made] | Failed[Key]]] = queue.SimpleQueue()
-        begun = ended = 0
+        done: queue.SimpleQueue[Extracted[Key, Made] | Failed[Key] | BaseException] = queue.SimpleQueue()
+        left = 0
         try:
             for item in items:
                 if isinstance(item, Failed):
@@ -130,18 +130,18 @@ class WorkerPool(Generic[Made]):
                     yield from self._direct.ready()
                 else:
                     # Counted first: an interruption between the two must not leave an item that nobody knows of.
-                    begun += 1
-                    self._begun(item).add_done_callback(done.put)
-                    if begun - ended >= self._jobs * (1 + _AHEAD):
-                        outcome, ended = done.get(), ended + 1
-                        yield outcome.result()
+                    left += 1
+                    self._take(item, done)
+                    if left >= self._jobs * (1 + _AHEAD):
+                        outcome, left = done.get(), left - 1
+                        yield _given(outcome)
             if self._direct:
                 yield from self._direct.ready(all_of_them=True)
-            while begun > ended:
-                outcome, ended = done.get(), ended + 1
-                yield outcome.result()
+            while left:
+                outcome, left = done.get(), left - 1
+                yield _given(outcome)
         finally:
-            if begun > ended and not self._is_shared:
+            if left and not self._is_shared:
                 # What hangs would keep its worker.
                 self.close()
 
@@ -152,9 +152,10 @@ class WorkerPool(Generic[Made]):
             self.closed = True
             for worker in self._workers:
                 worker.kill()
-        self._threads.shutdown(cancel_futures=True)
-        for worker in [*self._workers]:
-            self._end(worker)
+        self._items.put(None)
+        # Where the interpreter ends it has ended them, and Python 3.13 would wait forever.
+        for thread in () if sys.is_finalizing() else self._threads:
+            thread.join()
         if self._direct:
             self._direct.close()
         if self._pages:
@@ -166,26 +167,49 @@ class WorkerPool(Generic[Made]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _begun(self, item: Item[Key]) -> Future[Extracted[Key, Made] | Failed[Key]]:
-        try:
-            return self._threads.submit(self._extract, item)
-        except RuntimeError as error:
+    def _take(self, item: Item[Any], done: queue.SimpleQueue[Any]) -> None:
+        with self._lock:
             if self.closed:
-                raise _closed() from None
-            raise MachineError(f"no thread can be started to read documents: {error}") from None
+                raise _closed()
+            if len(self._threads) < min(self._under_way + 1, self._jobs):
+                # A daemon, for which the end of a process does not wait.
+                thread = threading.Thread(target=self._serve, name="neardup-worker", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    raise MachineError(f"no thread can be started to read documents: {error}") from None
+                self._threads.append(thread)
+            self._under_way += 1
+            self._items.put((item, done))
 
-    def _extract(self, item: Item[Key]) -> Extracted[Key, Any] | Failed[Key]:
-        worker: _Worker | None = getattr(self._own, "worker", None)
-        if worker is None or not worker.alive:
-            worker = self._begin(worker)
-        outcome = worker.extract(item, self.limits)
-        if worker.documents > 1 and isinstance(outcome, Failed) and outcome.reason == "crashed":
-            # It may have been killed before it saw this document, or by what earlier ones left in it.
-            worker = self._begin(worker)
-            outcome = worker.extract(item, self.limits)
-        if worker.retired:
-            self._end(worker)
-        return outcome
+    def _serve(self) -> None:
+        # The kernel ends a worker with the thread that started it (PR_SET_PDEATHSIG), so each thread has its own.
+        worker: _Worker | None = None
+        while taken := self._items.get():
+            item, done = taken
+            outcome: Extracted[Any, Any] | Failed[Any] | BaseException
+            try:
+                if worker is None or not worker.alive:
+                    worker = self._begin(worker)
+                outcome = worker.extract(item, self.limits)
+                is_suspect = worker.documents > 1 or self.closed
+                if is_suspect and isinstance(outcome, Failed) and outcome.reason == "crashed":
+                    # It may have been killed before it saw this document, or by what earlier ones left in it.
+                    worker = self._begin(worker)
+                    outcome = worker.extract(item, self.limits)
+                if worker.retired:
+                    self._end(worker)
+            except BaseException as error:
+                # To the caller's thread, or it would wait for this outcome forever.
+                outcome = error
+            with self._lock:
+                self._under_way -= 1
+            done.put(outcome)
+            # A thread that waits must not keep a document.
+            del taken, item, outcome
+        # To the other threads, also to one that nobody knows of because its start was interrupted.
+        self._items.put(None)
+        self._end(worker)
 
     def _begin(self, before: _Worker | None) -> _Worker:
         self._end(before)
@@ -193,7 +217,7 @@ class WorkerPool(Generic[Made]):
             if self.closed:
                 raise _closed()
             try:
-                self._own.worker = worker = _Worker(self._pages)
+                worker = _Worker(self._pages)
             except OSError as error:
                 raise MachineError(f"no process can be started to read documents: {error.strerror}") from None
             self._workers.add(worker)
@@ -201,6 +225,8 @@ class WorkerPool(Generic[Made]):
             worker.begin(self._setup, self._given)
         except BaseException:
             self._end(worker)
+            if self.closed:
+                raise _closed() from None
             raise
         return worker
 
@@ -210,6 +236,12 @@ class WorkerPool(Generic[Made]):
                 self._workers.discard(worker)
                 worker.kill()
             worker.reap()
+
+
+def _given(outcome: Extracted[Key, Made] | Failed[Key] | BaseException) -> Extracted[Key, Made] | Failed[Key]:
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def _closed() -> UsageError:

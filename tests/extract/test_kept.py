@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +52,18 @@ def test_a_document_over_its_limit_costs_itself(tmp_path: Path) -> None:
     assert isinstance(outcomes[1], Extracted)
     with pytest.raises(UsageError, match="jobs=0"):
         WorkerPool(0, Options(), LIMITS)
+
+
+@pytest.mark.parametrize("begun", [0, 1])
+def test_threads_that_wait_for_a_pool_hear_that_it_is_closed(begun: int) -> None:
+    # While the worker starts, or reads its first document.
+    task = "tests.extract.tasks:obey"
+    kept: WorkerPool[Any] = WorkerPool(1, Options(format="text"), Limits(seconds=60), task=task, is_shared=True)
+    with ThreadPoolExecutor(2) as threads:
+        waiting = [threads.submit(lambda: list(kept.outcomes([Item(0, b"hang")]))) for _ in range(2)]
+        while [worker.documents for worker in [*kept._workers]] != [begun]:
+            time.sleep(0.01)
+        kept.close()
+        for each in waiting:
+            with pytest.raises(UsageError, match="the pool of workers is closed"):
+                each.result(20)

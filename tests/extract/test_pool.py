@@ -306,6 +306,39 @@ def test_no_worker_outlives_its_parent(how: signal.Signals) -> None:
     wait_for_end(*workers)
 
 
+HALF_TAKEN = """
+    import sys, threading
+    sys.path.insert(0, {folder!r})
+    from indexer.extract import *
+    pool = WorkerPool(2, Options(format="text"), Limits(seconds=60), task="tests.extract.tasks:obey")
+    outcomes = pool.outcomes([Item(0, b"pid"), *(Item(number, b"hang") for number in range(1, 7))])
+    print(next(outcomes).made, flush=True)
+"""
+
+
+@pytest.mark.parametrize("end", ["sys.exit(0)", "threading.Thread(target=list, args=[outcomes], daemon=True).start()"])
+def test_the_end_of_a_process_waits_for_no_document(end: str) -> None:
+    code = textwrap.dedent(HALF_TAKEN.format(folder=str(ROOT))) + end
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    wait_for_end(int(ended.stdout))
+
+
+def test_a_thread_reads_documents_after_the_end_of_the_main_thread() -> None:
+    code = """
+        import sys, threading
+        sys.path.insert(0, {folder!r})
+        from indexer.extract import extract
+        def late():
+            threading.main_thread().join()
+            print(extract(b"<p>late words", name="a.html").text)
+        threading.Thread(target=late).start()
+    """
+    code = textwrap.dedent(code.format(folder=str(ROOT)))
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+    assert (ended.stdout, ended.stderr) == (b"late words\n", b"")
+
+
 def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch: pytest.MonkeyPatch) -> None:
     began = threading.Thread.start
     unknown: list[threading.Thread] = []
