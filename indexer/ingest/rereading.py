@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import sqlite3
+import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -300,13 +301,18 @@ class StoredParts:
             return
         self._times_read += 1
         if self._times_read == 2:
-            # The disk may be full.
-            with suppress(sqlite3.Error):
+            # The disk may be full, also when a part is read: rows wait in memory until then.
+            with suppress(sqlite3.Error, OSError):
                 self._copy = _CopiedParts(self._path, self._by_numbers())
-        if self._copy and self._copy.state == _state_of(self._path):
-            yield from self._copy.at(places)
-            return
         wanted = set(places)
+        if self._copy and self._copy.state == _state_of(self._path):
+            try:
+                for place, item in self._copy.at(places):
+                    wanted.discard(place)
+                    yield place, item
+                return
+            except sqlite3.Error:
+                self._copy = None
         for place, item in self._by_numbers():
             if place in wanted:
                 yield place, item
@@ -329,8 +335,10 @@ class _CopiedParts:
 
     def __init__(self, path: str, items: Iterable[tuple[int, Input]]) -> None:
         self.state = _state_of(path)
-        # Without a name it is a file that goes with it.
-        self._parts = sqlite3.connect("", check_same_thread=False)
+        # The file loses its name at once, and goes with the connection. SQLite refuses to write a journal for it.
+        with tempfile.NamedTemporaryFile(prefix="neardup-") as file:
+            self._parts = sqlite3.connect(file.name, check_same_thread=False)
+        self._parts.execute("PRAGMA journal_mode = OFF")
         self._parts.execute(f"PRAGMA max_page_count = {_MOST_COPIED // _PAGE}")
         self._parts.execute("CREATE TABLE parts (place INTEGER PRIMARY KEY, item BLOB)")
         rows = ((place, pickle.dumps(item)) for place, item in items)

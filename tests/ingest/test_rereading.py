@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,45 @@ def test_without_room_for_a_copy_a_file_is_read_again(
     monkeypatch.setattr(rereading, "_MOST_COPIED", 3 * 4096)
     texts = StoredTexts(store)
     assert [texts.of(record) for record in store.scan()] == [StoredTexts(store).of(record) for record in store.scan()]
+
+
+def test_a_copy_that_can_t_be_read_is_let_go_of(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_packed_lines(tmp_path / "a.jsonl.gz")
+    put(store, str(tmp_path / "a.jsonl.gz"))
+    records, whole, turns = list(store.scan()), rereading._CopiedParts.at, []
+
+    def on_a_full_disk(copy: Any, places: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        turns.append(len(places))
+        yield from whole(copy, places[:3])
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(rereading._CopiedParts, "at", on_a_full_disk)
+    texts = StoredTexts(store)
+    for _ in range(4):
+        found = {record.ref.id: text for record, text in texts.read(records)}
+        assert found == {f"n{number}": f"the words of number {number}" for number in range(40)}
+    assert turns == [40]
+
+
+def test_a_copy_is_kept_in_the_temporary_folder_without_a_name(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_packed_lines(tmp_path / "a.jsonl.gz")
+    put(store, str(tmp_path / "a.jsonl.gz"))
+    temporary, connect = tmp_path / "temporary", sqlite3.connect
+    temporary.mkdir()
+    modes: list[int] = []
+
+    def noted(name: str, **more: Any) -> sqlite3.Connection:
+        modes.extend(path.stat().st_mode & 0o777 for path in temporary.iterdir() if str(path) == name)
+        return connect(name, **more)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    texts = StoredTexts(store)
+    assert [texts.of(record) for record in store.scan()] == [StoredTexts(store).of(record) for record in store.scan()]
+    assert modes == [0o600]
+    assert list(temporary.iterdir()) == []
 
 
 def test_one_worker_reads_documents_of_all_formats_each_as_it_is(
