@@ -7,10 +7,10 @@ import os
 import stat
 import struct
 import tempfile
-import threading
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -267,21 +267,21 @@ def test_a_page_that_takes_too_long_costs_no_other_document(stuck: str) -> None:
 
 @pytest.mark.parametrize("way", ["close", "kill"])
 def test_tesseract_ends_with_its_worker(stuck: str, way: str) -> None:
-    workers = WorkerPool(1, ASKED, LIMITS)
-    found: list[Extracted[int, Any] | Failed[int]] = []
-    reading = threading.Thread(target=lambda: found.extend(workers.outcomes([Item(0, image("PNG", BRIDGE))])))
-    reading.start()
-    while not running(stuck):
-        time.sleep(0.05)
-    if way == "kill":
-        [worker] = workers._workers
-        os.kill(worker._process.pid, 9)
-        reading.join()
-        [outcome] = found
-        assert isinstance(outcome, Failed)
-        assert outcome.reason == "crashed"
-    workers.close()
-    reading.join()
+    workers: WorkerPool[Any] = WorkerPool(1, ASKED, LIMITS)
+    with ThreadPoolExecutor(1) as threads:
+        reading = threads.submit(lambda: list(workers.outcomes([Item(0, image("PNG", BRIDGE))])))
+        while not running(stuck):
+            time.sleep(0.05)
+        if way == "kill":
+            [worker] = workers._workers
+            os.kill(worker._process.pid, 9)
+            [outcome] = reading.result()
+            assert isinstance(outcome, Failed)
+            assert outcome.reason == "crashed"
+        workers.close()
+        if way == "close":
+            with pytest.raises(UsageError, match="the pool of workers is closed"):
+                reading.result()
     assert gone(stuck)
 
 
