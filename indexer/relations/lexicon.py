@@ -21,7 +21,7 @@ _FRAME = 11
 _MOST = 2_000_000
 # A lexicon that is kept has so many words, and serves until there are so many times the documents.
 _MOST_KEPT, _OUTGROWN = 500_000, 2
-_HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex2"
+_HEAD, _MAGIC = struct.Struct("<4s4xQQQ"), b"lex3"
 _WORD = np.dtype([("hash", "<u8"), ("count", "<u4")])
 _WORDS_AT_ONCE = 1 << 22
 _NONE: Hashes = np.empty(0, dtype=np.uint64)

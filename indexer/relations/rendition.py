@@ -272,11 +272,10 @@ class RenditionCheck:
 
     # Frames.
 
-    def _is_a_list(self) -> bool:
-        return _in_sentences(self._left, self.body.start, self.body.end) < _OF_BODY * self.body.words
-
     def _say_something_else(self) -> bool:
         body = self.body
+        if _in_sentences(self._left, body.start, body.end) < _OF_BODY * body.words:
+            return True
         around = [
             _in_sentences(wording, 0, start) + _in_sentences(wording, end, len(wording))
             for wording, start, end in ((self._left, *body[:2]), (self._right, *body[2:4]))
@@ -285,15 +284,13 @@ class RenditionCheck:
 
     def frames_differ(self) -> bool:
         body = self.body
-        if self._is_a_list() or (not self._other_format and self._say_something_else()):
-            return False
         ours = self._frame(self._left, body.start, body.end)
         theirs = self._frame(self._right, body.other_start, body.other_end)
         if self._other_format:
-            if not self._subjects_agree:
-                return False
             # Each format breaks lines in its own way, so only words tell that they are alike.
-            return not any(line.is_replaced_by(other) for line in ours for other in theirs)
+            return self._subjects_agree() and not any(line.is_replaced_by(other) for line in ours for other in theirs)
+        if self._say_something_else():
+            return False
         both = {line.values for line in ours} & {line.values for line in theirs}
         mine, yours = ([line for line in side if line.values not in both] for side in (ours, theirs))
         matched = 0
@@ -306,7 +303,6 @@ class RenditionCheck:
                 yours.remove(found)
         return sum(not line.is_plain for line in (*mine, *yours)) > matched
 
-    @cached_property
     def _subjects_agree(self) -> bool:
         """True if the head of one text has the words that the title of the other one repeats."""
         sides = self._left, self._right
