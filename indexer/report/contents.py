@@ -22,7 +22,7 @@ from indexer.matching.rule import MatchRule, default_rule
 from indexer.model import Record, Ref, name_of, named_ref
 from indexer.model.declared import as_json
 from indexer.relations.relation import VerdictWord, verdict_of
-from indexer.report.counting import figures
+from indexer.report.counting import figures, group_name
 from indexer.report.figures import Amount, ClusterMember, LargeCluster, ReportFigures
 from indexer.report.forms import ShownForm, largest_forms
 from indexer.report.limits import ReportLimits
@@ -60,6 +60,11 @@ class ShownMember:
     @property
     def verdict(self) -> VerdictWord:
         return verdict_of(self.relation if self.repeats else None)
+
+    @property
+    def group(self) -> str:
+        """The group of documents in the figures that counts this one."""
+        return group_name(self.relation if self.repeats else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def figures(
                 if other is None:
                     continue
                 relations[relation] += 1
-                groups[_group(relation)].extend((ref,))
+                groups[group_name(relation)].extend((ref,))
                 near[_step(share, made.rule)] += 1
             inside.extend(cluster.members)
             if len(cluster.members) > 1:
@@ -228,7 +228,7 @@ def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
     return -percent / 100, "all" if percent == 100 else f"{percent} to {percent + 4}%"
 
 
-def _group(relation: str) -> str:
+def group_name(relation: str | None) -> str:
     return "same work" if relation in SAME_WORK else verdict_of(relation)
 
 

@@ -25,7 +25,7 @@ _SAID = {
     "identical": "same text",
     "reflowed": "same text, other layout",
     "noise": "same text, misread letters",
-    "rendition": "same work, other format or frame",
+    "rendition": "other format or frame",
     "form": "same form, other facts",
     "reworded": "other words",
     "edited": "sentences missing or moved",
@@ -58,8 +58,8 @@ def _cluster(cluster: ShownCluster, report: ReportContents) -> Mapping[str, Any]
 
 
 def _member(member: ShownMember, report: ReportContents, *, is_first: bool) -> Mapping[str, Any]:
-    record, verdict = member.record, member.verdict
-    said: list[str] = [verdict, _SAID.get(member.relation, "")]
+    record = member.record
+    said = [member.group, _SAID.get(member.relation, "")]
     if member.beside:
         # How near it is to the first document says nothing about this one.
         said[1] += f", beside {printable(member.beside)}"
@@ -70,7 +70,7 @@ def _member(member: ShownMember, report: ReportContents, *, is_first: bool) -> M
         "digest": record.seen_digest,
         **({"beside": member.beside} if member.beside else {}),
         **described(record, report, *said),
-        "proposed": "keep" if not member.repeats else "drop" if verdict == "could go" else "",
+        "proposed": "keep" if not member.repeats else "drop" if member.verdict == "could go" else "",
     }
 
 

@@ -155,7 +155,11 @@ def test_prints_beside_a_corrected_canonical_one_are_one_work(tmp_path: Path) ->
             **dict.fromkeys("cde", ("rendition", "b")),
             "d2": ("identical", "d"),
         }
-        figures = collection.report(pairs=0, sample=0).figures
+        report = collection.report(pairs=0, sample=0)
+        rows = {each.record.ref.id: each.group for cluster in report.contents.clusters for each in cluster.members}
+        assert rows == {"a": "stays", "b": "differs", **dict.fromkeys("cde", "same work"), "d2": "could go"}
+        assert r"same work \u00b7 other format or frame, beside b" in report.to_html()
+        figures = report.figures
         amounts = (figures.could_go, figures.same_work, figures.differ)
         assert [each.documents for each in amounts] == [1, 3, 1]
         works = {name: known["cluster"].get("work") for name, known in _annotations(collection).items()}
