@@ -89,7 +89,7 @@ def setup(  # noqa: PLR0913 - they are options of the command
             if told:
                 told(sentence)
         requests = (
-            SetupRequest(one.why, one.method, one.path, one.body or one.objects or None, one.request())
+            SetupRequest(one.why, one.method, one.path, one.objects if one.body is None else one.body, one.request())
             for one in (*steps, *more)
         )
         return SetUp(client.target.shown, dry_run, tuple(requests), tuple(done))

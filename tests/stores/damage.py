@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -176,6 +177,23 @@ def change_what_it_says_of_itself(path: Path, chance: random.Random) -> None:
                 connection.execute(f"UPDATE meta SET value = ifnull({value}, 'x') WHERE name = ?", (*parameters, name))
 
 
+def change_what_is_kept(path: Path, chance: random.Random) -> None:
+    """Values of any type in the JSON of failures, clusters and decisions, and of the note."""
+    strange = (None, True, 0, -5, 1.5, 1 << 70, "", "x", "nan", [], [1], ["a", "", None], [[["a"]]], {}, {"a": 1})
+    with changed(path) as connection:
+        place = chance.choice(["failures", "clusters", "decisions", "meta"])
+        name, cell = ("name", "value") if place == "meta" else ("id", "exact")
+        where = "WHERE name = 'clustering'" if place == "meta" else "ORDER BY random() LIMIT 5"
+        for row, exact in connection.execute(f"SELECT {name}, {cell} FROM {place} {where}").fetchall():
+            kept = json.loads(exact)
+            inner = kept
+            while isinstance(inner, list | dict) and inner:
+                within, key = inner, chance.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+                inner = inner[key] if chance.random() < 0.3 else None
+            within[key] = chance.choice(strange)
+            connection.execute(f"UPDATE {place} SET {cell} = ? WHERE {name} = ?", (json.dumps(kept), row))
+
+
 def change_the_schema(path: Path, chance: random.Random) -> None:
     with changed(path) as connection:
         table = chance.choice(tables(connection))
@@ -214,6 +232,7 @@ DAMAGES: tuple[Callable[[Path, random.Random], None], ...] = (
     change_cells,
     delete_rows,
     change_what_it_says_of_itself,
+    change_what_is_kept,
     change_the_schema,
 )
 

@@ -102,7 +102,7 @@ class SideIndex(Generic[T]):
         self._client, self._kind = client, kind
         self.name = side_name(store or client.target.name, kind)
         self._query = query or {"match_all": {}}
-        self._properties, self._body, self.read = properties, body, read
+        self._properties, self._body, self._read = properties, body, read
         self._path = quote(self.name, safe="*,-")
         self._several = "*" in self.name or "," in self.name
         self._exists: bool | None = None
@@ -118,6 +118,13 @@ class SideIndex(Generic[T]):
             own = mappings[self.name].properties if self.name in mappings else {}
             self._known = own or self._properties
         return self._exists
+
+    def read(self, hit: Mapping[str, Any]) -> T:
+        try:
+            return self._read(hit["_source"])
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            what = f"the document {hit['_id']!r} of the index {hit['_index']} is damaged, or of an older form"
+            raise StoreError(f"{what}; delete it, and make it anew by index or cluster: {error}") from None
 
     def settle(self) -> None:
         if self._unseen:
@@ -157,7 +164,7 @@ class SideIndex(Generic[T]):
         for chunk in chunks(dict.fromkeys(names), BATCH_RECORDS):
             for hit in self._found(chunk) if self._several else self._got(chunk):
                 # Several parts may have one of the same id; then it is that of the first part by name.
-                values.setdefault(hit["_id"], self.read(hit["_source"]))
+                values.setdefault(hit["_id"], self.read(hit))
         return [values.get(name) for name in names]
 
     def _got(self, names: Sequence[str], **params: str) -> Iterator[dict[str, Any]]:
@@ -199,7 +206,7 @@ class SideIndex(Generic[T]):
         self.settle()
         sort = [{name: {"order": "asc", "missing": "_first"}} for name in order]
         for hits in pages(self._client, self._path, {"query": self._query, "sort": sort}, 1000):
-            yield from (self.read(hit["_source"]) for hit in hits)
+            yield from map(self.read, hits)
 
     def counts(self, field: str) -> dict[str, int]:
         found = self.aggregated({"terms": {"field": field, "missing": "", "size": 1000}})
@@ -220,16 +227,15 @@ class SideIndex(Generic[T]):
 def kept_index(client: Client, kind: KeptKind[T]) -> SideIndex[T]:
     properties, body = _KEPT[kind.name]
 
-    def read(source: Mapping[str, Any]) -> T:
-        try:
-            return kind.read(source["exact"])
-        except (KeyError, TypeError, ValueError):
-            raise StoreError(f"a document of the {kind.name} kept in the search cluster is none; delete it") from None
-
     # Beside clusters lies the note of how they were made.
     query = {"exists": {"field": "size"}} if kind.name == "clusters" else None
     return SideIndex(
-        client, kind.name, properties, lambda item: {**body(item), "exact": kind.written(item)}, read, query
+        client,
+        kind.name,
+        properties,
+        lambda item: {**body(item), "exact": kind.written(item)},
+        lambda source: kind.read(source["exact"]),
+        query,
     )
 
 
@@ -246,7 +252,7 @@ def notes_index(client: Client) -> SideIndex[ClusteringNote]:
 
 def notes_by_index(notes: SideIndex[ClusteringNote]) -> dict[str, ClusteringNote]:
     hits = notes.search({"query": {"ids": {"values": [NOTE_ID]}}, "size": _MOST_HITS})["hits"]["hits"]
-    found = {hit["_index"]: notes.read(hit["_source"]) for hit in hits}
+    found = {hit["_index"]: notes.read(hit) for hit in hits}
     return {name.removeprefix(_PREFIX).removesuffix(_SUFFIX): found[name] for name in sorted(found)}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from indexer.clustering.annotations import stored_clusters
+from indexer.errors import StoreError
 from indexer.library.opening import open_store
 from indexer.model import Record
 from indexer.stores import Store
@@ -99,3 +100,18 @@ def test_search_results_are_collapsed_and_nothing_is_swallowed(server: Server, i
     shown = {hit["_id"]: hit["inner_hits"]["copies"]["hits"]["total"]["value"] for hit in hits}
     alone = ("one", "two", "short-1", "short-2", "empty-1", "empty-2")
     assert shown == {"b": 3, **dict.fromkeys(alone, 1)}
+
+
+def test_a_damaged_document_beside_an_index_is_named(server: Server, index_name: str, store: Store) -> None:
+    put(store, record("a", 0), record("b", 1))
+    cluster_store(store)
+    [cluster] = store.clusters()
+    beside = f"neardup-{index_name}-clusters"
+    for name, changed in ((cluster.id, {"exact": '["c", "a"]'}), ("clustering-note", {"note": '{"rule": "x"}'})):
+        path = f"/{beside}/_doc/{name}"
+        before = server.request("GET", path)["_source"]
+        server.request("PUT", f"{path}?refresh=true", {**before, **changed})
+        with pytest.raises(StoreError, match=f"{name}' of the index {beside} is damaged.*delete it"):
+            _ = list(store.clusters()), store.clustering_notes()
+        server.request("PUT", f"{path}?refresh=true", before)
+    assert [each.id for each in store.clusters()] == [cluster.id]
