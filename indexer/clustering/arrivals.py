@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -186,7 +186,15 @@ class Arrivals(DuplicateFilter[KnownOriginal]):
             self._begun = False
 
     def _lone(self, count: int) -> list[Ref]:
-        return [*islice((ref for ref, known in self.store.scan_annotations() if is_alone(ref, known)), count)]
+        return [*islice(self._compared_alone(), count)]
+
+    def _compared_alone(self) -> Iterator[Ref]:
+        alone = (ref for ref, known in self.store.scan_annotations() if is_alone(ref, known))
+        for record in (one for some in chunks(alone, READ_AT_ONCE) for one in self.store.get(some, sketches=False)):
+            # What no clustering has seen, and what is too short for one, may be near others.
+            seen = record and (record.indexed_at >= self._since or self.by.has_seen(record.indexed_at))
+            if record and seen and not record.short:
+                yield record.ref
 
     def examine(self, records: Sequence[Record]) -> list[KnownOriginal | None]:
         if self.cluster:

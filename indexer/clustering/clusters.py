@@ -205,13 +205,13 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
     changed, recounted = [], dict[str, MemberCounts]()
     names = list(dict.fromkeys(name for _, noted, _ in pairs if (name := cluster_of(noted))))
     clusters = {each.id: MemberCounts.of(each) for each in store.get_clusters(names) if each}
-    for (record, noted, _), word in zip(pairs, words, strict=True):
+    for (record, noted, _), (word, of_repeated) in zip(pairs, words, strict=True):
         before = noted["cluster"].get("relation", "")
-        if not word or word == before:
-            continue
         cluster = {**noted["cluster"], "relation": word}
-        if word not in NEARER:
+        if of_repeated or word not in NEARER:
             cluster = {name: value for name, value in cluster.items() if name not in TO}
+        if not word or cluster == noted["cluster"]:
+            continue
         changed.append((record.ref, {"cluster": cluster}))
         told.subtract([before])
         told[word] += 1

@@ -233,16 +233,19 @@ class NotedRelations:
             if any(lexicon.says(word) != known for word, known in asked.items())
         ]
 
-    def by_lexicon(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
+    def by_lexicon(self, lexicon: Lexicon, pairs: Sequence[tuple[Record, Record]]) -> list[tuple[str, bool]]:
+        """The relation of each document, and if it is that to the one that it repeats; an empty word if unknown."""
         texts = self._by(lexicon)
         beside = [[other, *filter(None, [self._instead.get(record.ref)])] for record, other in pairs]
         texts.prepare([record, *others] for (record, _), others in zip(pairs, beside, strict=True))
-        words = []
-        for (record, _), others in zip(pairs, beside, strict=True):
+        nearest = []
+        for (record, repeated), others in zip(pairs, beside, strict=True):
             found = [(other, texts.between(record, other)) for other in others]
-            told = [_noted_of(record, other, each.word) for other, each in found if isinstance(each, Relation)]
-            words.append(min(told, key=lambda word: WORDS.index(word) if word in NEARER else len(WORDS), default=""))
-        return words
+            told = [(_noted_of(record, other, each.word), other is repeated) for other, each in found
+                    if isinstance(each, Relation)]  # fmt: skip
+            nearest.append(min(told, key=lambda one: WORDS.index(one[0]) if one[0] in NEARER else len(WORDS),
+                               default=("", True)))  # fmt: skip
+        return nearest
 
 
 def _noted_of(record: Record, other: Record, word: str) -> str:

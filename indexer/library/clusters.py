@@ -317,8 +317,9 @@ def _pruning(asked: RemovalRequest, store: Store) -> Removal:
     if by_sketch and asked.remove is not None:
         raise UsageError('remove names relations, which texts tell: leave out unverified and verify="sketch"')
     # Documents of an owner go as a whole, so that it takes a word to remove more than what is identical.
-    usual = ("identical",) if asked.with_documents and asked.verify is None else COPIES
+    whole = asked.with_documents and asked.verify is None
+    usual = ("identical",) if whole else COPIES
     return Pruning(
         store, verify=sketch_verification(store) if asked.verify == "sketch" else None, unverified=asked.unverified,
-        permitted=None if by_sketch else Permitted.named(asked.remove, usual),
+        permitted=None if by_sketch and not whole else Permitted.named(asked.remove, usual),
     )  # fmt: skip

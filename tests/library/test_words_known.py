@@ -131,6 +131,45 @@ def test_what_stands_around_lone_documents_is_frame(
         collection.index("all.jsonl", cluster=arriving)
         found = collection.cluster(dry_run=True) if arriving else collection.cluster()
         assert found.relations == ({"edited": 1} if others < 10 else {"reflowed": 1})
+        assert collection.cluster().written.documents == 0
+
+
+@pytest.mark.parametrize("stubs", [False, True])
+def test_documents_that_no_clustering_has_seen_make_no_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stubs: bool
+) -> None:
+    """They may be copies of one document, and stubs are never compared."""
+    monkeypatch.chdir(tmp_path)
+    last = "\n\nAll prices without tax"
+    texts = [f"{prose(50, 4 if stubs else 120)} {prose(number, 2)}{last}" for number in range(12)]
+    pair = [f"{prose(90, 120)}.{end}" for end in (last, "")]
+    for name, some in (("before", texts), ("pair", pair)):
+        rows = [json.dumps({"id": f"{name}-{place}", "text": text}) for place, text in enumerate(some)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows))
+    with indexer.open("all.neardup") as collection:
+        collection.index("before.jsonl")
+        collection.index("pair.jsonl", cluster=True)
+        place = collection.get("pair-1").cluster
+        assert place
+        assert place.relation == "edited"
+
+
+def test_a_second_clustering_writes_nothing_if_the_first_knew_the_frame_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies with a menu repeat a plain text, and one another, before the menu is known as frame."""
+    monkeypatch.chdir(tmp_path)
+    menu = "Maps and books\n\nOpening hours\n\n"
+    texts = {f"lone-{number}": f"{menu}{prose(number, 120)}." for number in range(40)}
+    story = f"{prose(90, 120)}."
+    quoted = (story, story.replace(" ", ' "', 1).replace(" ", '" ', 2), f'"{story}"')
+    texts |= {"plain": story} | {f"framed-{number}": menu + text for number, text in enumerate(quoted)}
+    rows = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "all.jsonl").write_text("\n".join(rows))
+    with indexer.open("all.neardup") as collection:
+        collection.index("all.jsonl")
+        assert collection.cluster().relations == {"reflowed": 3}
+        assert collection.cluster().written.documents == 0
 
 
 def test_damaged_words_are_named_and_made_anew(store: str) -> None:
