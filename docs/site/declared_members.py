@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from typing import Any
 
 import griffe
@@ -25,7 +26,13 @@ class DeclaredMembers(griffe.Extension):
                 meaning = said.arguments[0] if isinstance(said, griffe.ExprCall) else said
                 written = ast.parse(str(meaning), mode="eval").body
                 parts = written.values if isinstance(written, ast.JoinedStr) else [written]
-                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+                text = "".join(_written(part, cls.module.path) for part in parts)
                 meanings.append(f"    {name}: {text}")
         if meanings and cls.docstring:
             cls.docstring.value = "\n".join([cls.docstring.value, "", "Attributes:", *meanings])
+
+
+def _written(part: ast.expr, module: str) -> str:
+    if isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Name):
+        return str(getattr(import_module(module), part.value.id))
+    return str(part.value) if isinstance(part, ast.Constant) else "…"

@@ -125,8 +125,8 @@ class RelatedTo:
     __slots__ = ()
 
     relation: Annotated[str, f"The relation of the first text, or of the query's, to the other one: {WORDS}; empty if "
-        "they were not compared"] = ""  # fmt: skip
-    evidence: Annotated[str, "The difference, in one line, or the reason why the texts were not compared"] = ""
+        "it was not asked for, or is unknown"] = ""  # fmt: skip
+    evidence: Annotated[str, "The difference, in one line, or the reason why there is no relation"] = ""
     facts: Annotated[tuple[Fact, ...], "Of a form, the differing facts"] = ()
     order: Annotated[str, 'The place in time of the first text, or of the query: "newer" or "older" than the other, '
         'or "unknown"; empty if it was not looked for'] = ""  # fmt: skip

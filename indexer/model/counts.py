@@ -36,8 +36,8 @@ class RunCounts(Failing):
     failed: Annotated[Counter[str], "Documents that could not be processed, counted by reason"] = field(
         default_factory=Counter
     )
-    empty: Annotated[int, "Of the documents taken, those without words"] = 0
-    short: Annotated[int, "Of the documents taken, those with too few words to be compared"] = 0
+    empty: Annotated[int, "Of the written documents, those without words"] = 0
+    short: Annotated[int, "Of the written documents, those with too few words to be compared"] = 0
 
 
 @dataclass(repr=False)
@@ -46,7 +46,7 @@ class ReadCounts(RunCounts):
 
     scanned = 0
 
-    html_as_text: Annotated[Counter[str], "Of the documents taken, those with HTML in a field that was read as text, "
+    html_as_text: Annotated[Counter[str], "Of the written documents, those with HTML in a field that was read as text, "
         "counted by field"] = field(default_factory=Counter)  # fmt: skip
 
 
