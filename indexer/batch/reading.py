@@ -146,7 +146,8 @@ class Sketched:
 
 
 def _alike(hashes: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.int64]:
-    _, number, counts = np.unique(np.concatenate(hashes), return_inverse=True, return_counts=True)
+    together = np.concatenate([np.empty(0, dtype=np.uint64), *hashes])
+    _, number, counts = np.unique(together, return_inverse=True, return_counts=True)
     return np.flatnonzero(counts[number] > 1)
 
 

@@ -215,7 +215,7 @@ class GroupedNodes:
         """At most `count` documents of components of one, evenly taken."""
         whole = self.groups.whole[self.nodes.node_of]
         found = np.flatnonzero(np.bincount(whole)[whole] == 1) if whole.size else whole
-        return self.nodes.refs.take(found[:: max(1, -(-found.size // count))])
+        return self.nodes.refs.take(found[np.linspace(0, found.size - 1, min(count, found.size)).astype(np.int64)])
 
     def similar(self, left: Positions, right: Positions) -> Similarities:
         return similar_documents(self.nodes, self.comparison, left, right)

@@ -86,7 +86,10 @@ class _SentenceComparison:
             if end - start == other_end - other:
                 sides = pairwise(ours[start : end + 1]), pairwise(theirs[other : other_end + 1])
                 self._pairs += [Block(*mine, *yours) for mine, yours in zip(*sides, strict=True)]
-            elif self._are_alike(block):
+            elif _are_alike(
+                {*left.values[block.start : block.end].tolist()},
+                {*right.values[block.other_start : block.other_end].tolist()},
+            ):
                 self._match(ours[start : end + 1], theirs[other : other_end + 1])
             else:
                 self._own.append(block)
@@ -99,19 +102,15 @@ class _SentenceComparison:
         if len(ours) * len(theirs) > _MOST_PAIRED:
             self._pairs.append(Block(ours[0], ours[-1], theirs[0], theirs[-1]))
             return
-        rest = list(pairwise(theirs))
+        rest = {yours: {*self._right.values[slice(*yours)].tolist()} for yours in pairwise(theirs)}
         for mine in pairwise(ours):
-            if found := next((yours for yours in rest if self._are_alike(Block(*mine, *yours))), None):
+            own = {*self._left.values[slice(*mine)].tolist()}
+            if found := next((yours for yours, said in rest.items() if _are_alike(own, said)), None):
                 self._pairs.append(Block(*mine, *found))
-                rest.remove(found)
+                del rest[found]
             else:
                 self._unpaired.append(Block(*mine, 0, 0))
         self._unpaired += [Block(0, 0, *yours) for yours in rest]
-
-    def _are_alike(self, block: Block) -> bool:
-        ours = {*self._left.values[block.start : block.end].tolist()}
-        theirs = {*self._right.values[block.other_start : block.other_end].tolist()}
-        return len(ours & theirs) >= max(1, _VARIANT * min(len(ours), len(theirs)))
 
     def relation(self, *, brief: bool, other_format: bool) -> Relation:
         left, right = self._left, self._right
@@ -186,6 +185,10 @@ class _SentenceComparison:
                 said = (wording.written(*each) for each in pairwise(bounds))
                 found += zip(wording.sentence_hashes(bounds).tolist(), said, strict=True)
         return found
+
+
+def _are_alike(ours: set[int], theirs: set[int]) -> bool:
+    return len(ours & theirs) >= max(1, _VARIANT * min(len(ours), len(theirs)))
 
 
 def _parted(sentences: Sequence[tuple[int, str]], others: Sequence[tuple[int, str]]) -> list[tuple[str, ...]]:

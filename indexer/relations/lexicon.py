@@ -102,7 +102,8 @@ class Lexicon:
         return stored > _OUTGROWN * self.of_stored
 
     def take(self, other: Lexicon) -> None:
-        self.documents, self.of_stored, self._words = other.documents, other.of_stored, other._settled()
+        self.documents, self.of_stored = other.documents, other.of_stored
+        self._words, self._waiting = other._settled(), []
 
     def add(self, found: Sequence[Hashes]) -> None:
         self.documents += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -107,17 +106,19 @@ def is_misreading(one: str, other: str) -> bool:
     return _mistaken(one, other) <= most or (not named and not any(digits) and _is_slip(one, other))
 
 
-def _mistaken(one: str, other: str) -> float:
-    """The number of look-alike letters that turn one word into the other; infinite where they don't."""
-    count = 0
-    while one and other:
-        pairs = _PAIRS.get((one[0], other[0]), ()) if one[0] != other[0] else [(one[0], other[0])]
-        found = next(((a, b) for a, b in pairs if one.startswith(a) and other.startswith(b)), None)
-        if found is None:
-            return math.inf
-        count += one[0] != other[0]
-        one, other = one[len(found[0]) :], other[len(found[1]) :]
-    return math.inf if one or other else count
+def _mistaken(one: str, other: str) -> int:
+    place = there = count = 0
+    while place < len(one) and there < len(other):
+        if one[place] == other[there]:
+            place, there = place + 1, there + 1
+            continue
+        for mine, yours in _PAIRS.get((one[place], other[there]), ()):
+            if one.startswith(mine, place) and other.startswith(yours, there):
+                place, there, count = place + len(mine), there + len(yours), count + 1
+                break
+        else:
+            return len(one) + len(other)
+    return count if place == len(one) and there == len(other) else len(one) + len(other)
 
 
 def _is_slip(one: str, other: str) -> bool:

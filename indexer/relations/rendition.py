@@ -24,7 +24,9 @@ _BLOCK_COST = 8
 # A fact that is replaced stands in so few words; longer ones are notes and links, of which another one stands there.
 _CLEAN, _NAME = 4, 2
 # Other words in the place of some, as labels and cross references have them, are at most this share of the body.
-_REPLACED = 0.03
+_REPLACED = 0.02
+# A formula that formats write otherwise looks like another number; in so many words one of them may be.
+_A_FORMULA = 10_000
 # Of more lines before or behind the body those next to it tell one frame from another one.
 _MOST_LINES = 100
 # A title, an address, a number and a date stand in so many first lines.
@@ -45,12 +47,15 @@ _AROUND = 100
 # Words of grammar in clauses of so few to so many words, and in longer sentences than captions, are at most this share
 # of the body, if one side has them or both differ in them; of prose they are a fifth. Moved sentences have half of
 # their passages elsewhere.
-_CLAUSE, _PASSAGE, _ADDED = 3, 20, 0.002
-_PROSE, _MOVED = 5, 4
+_CLAUSE, _PASSAGE, _ADDED = 3, 40, 0.002
+_CAPTION, _PROSE, _MOVED = 20, 5, 4
 # A heading has at most so many words.
 _HEADING = 8
 _NO_CLAUSE = re.compile(r"[\d\[\]<>{}|*_`#@=\\/]|\n\n")
 _NO_PROSE = re.compile(r"[\[\]<>{}|*_`#@=\\]|::|--|//")
+_MARKED = re.compile("[\\^\\[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
+_BRACKETED = re.compile(r"[()\[\]<>]")
+_LONGEST_MARK = 3
 _ENUMERATOR = re.compile(r"[\W\d]*([^\W\d]{1,4})?\W*")
 
 
@@ -111,7 +116,7 @@ class RenditionCheck:
     ) -> None:
         self._left, self._right, self._blocks, self.body, self._facts = left, right, blocks, body, facts
         self._other_format = other_format
-        self._replaced = self._clauses = self._sentences = 0
+        self._replaced = self._clauses = self._sentences = self._facts_replaced = 0
         self.by_format: list[tuple[str, str]] = []
 
     def refuted_by(self, sentences: ChangedSentences) -> bool:
@@ -139,14 +144,16 @@ class RenditionCheck:
 
     def _refuted_in_other_format(self, sentences: ChangedSentences) -> bool:
         if not self.body.overlaps(sentences.block):
-            return False
+            return any(map(self._changes_fact, sentences.inner)) and self._is_one_changed(sentences)
         joined = _same_letters(*self._said(sentences.block))
         for block in sentences.inner:
             if joined and any(map(_letters, self._said(block))):
                 continue
             if self._changes_fact(block):
-                return True
-            if self._is_too_much(block) or self._adds_too_much(block):
+                self._facts_replaced += 1
+                if self._facts_replaced * _A_FORMULA > self.body.words:
+                    return True
+            elif self._is_too_much(block) or self._adds_too_much(block):
                 return True
             self.by_format.append(self._said(block))
         return False
@@ -157,7 +164,7 @@ class RenditionCheck:
         Around the body front and back matter have headings of their own.
         """
         for number, (wording, start, end) in enumerate(self._sides(sentences)):
-            if end - start < _PASSAGE or _NO_PROSE.search(wording.span(start, end)):
+            if end - start < _CAPTION or _NO_PROSE.search(wording.span(start, end)):
                 continue
             grammar = _grammar(wording, start, end)
             inside = self.body[2 * number] <= start and end <= self.body[2 * number + 1]
@@ -188,16 +195,9 @@ class RenditionCheck:
         if words > _PASSAGE:
             self.note_sentences(block)
             return False
-        if words >= _CLAUSE and not self._stands_elsewhere(block) and not _NO_CLAUSE.search("".join(said)):
+        if words >= _CLAUSE and not _NO_CLAUSE.search("".join(said)):
             self._clauses += min(_grammar(*side) for side in self._sides(block) if side[1] < side[2])
         return self._clauses > _ADDED * self.body.words
-
-    def _stands_elsewhere(self, block: Block) -> bool:
-        """True for whole lines on one side only, and for a passage that the other text has too."""
-        if block.start < block.end and block.other_start < block.other_end:
-            return False
-        number, side = next(each for each in enumerate(self._sides(block)) if each[1][1] < each[1][2])
-        return _is_line(*side) or (bool(own := _passages(*side)) and own <= self._all_passages[1 - number])
 
     def _changes_fact(self, block: Block) -> bool:
         """True if in a few words a fact stands for another one, or a negation for none, and neither has moved."""
@@ -209,14 +209,9 @@ class RenditionCheck:
             return not _letters(one) and signs != others and bool(signs and others) and self._are_before_digits(block)
         ours, theirs = self._lost(block)
         if self._negate(self._left, ours) != self._negate(self._right, theirs):
-            return not self._stands_elsewhere(block)
-        replaces = bool(ours and theirs) or (not (one and other) and self._lengthens_number(block))
+            return True
+        replaces = bool(ours and theirs) or not (one and other)
         return replaces and self._replaces_fact(block) and not self._is_of_format(block, one, other)
-
-    def _lengthens_number(self, block: Block) -> bool:
-        wording, start, end = next(side for side in self._sides(block) if side[1] < side[2])
-        before = start and not wording.before(start) and wording.word(start - 1)[-1].isdigit()
-        return bool(before) or (end < len(wording) and not wording.before(end) and wording.word(end)[0].isdigit())
 
     def _are_before_digits(self, block: Block) -> bool:
         return all(end < len(side) and side.word(end)[0].isdigit() for side, _, end in self._sides(block))
@@ -226,10 +221,7 @@ class RenditionCheck:
         shorter, longer = sorted((one, other), key=len)
         if len(shorter.split()) > 1 and _letters(longer).startswith(_letters(shorter)):
             return True
-        numbered = [self._enumerates(*side) for side in self._sides(block)]
-        return any(numbered) and all(
-            there or not any(map(str.isdigit, said)) for there, said in zip(numbered, (one, other), strict=True)
-        )
+        return self._is_mark(block, one, other) or all(self._enumerates(*side) for side in self._sides(block))
 
     @cached_property
     def _negations(self) -> frozenset[str]:
@@ -251,6 +243,18 @@ class RenditionCheck:
             [place for place in range(start, end) if int(wording.values[place]) in some]
             for (wording, start, end), some in zip(self._sides(block), more, strict=True)
         ]
+
+    def _is_mark(self, block: Block, one: str, other: str) -> bool:
+        """True for the mark of a reference or a note, in the place of none or of a number without brackets."""
+        if block.start and not self._left.before(block.start) and self._left.word(block.start - 1)[-1].isdigit():
+            return False
+        letters = _letters(one), _letters(other)
+        words = [each.rstrip("0123456789") for each in letters]
+        if words[0] != words[1] or max(map(len, letters)) - len(words[0]) > _LONGEST_MARK:
+            return False
+        return any(
+            _MARKED.search(mark) and not _BRACKETED.search(plain) for mark, plain in ((one, other), (other, one))
+        )
 
     @staticmethod
     def _enumerates(wording: Wording, start: int, end: int) -> bool:
@@ -375,7 +379,7 @@ class RenditionCheck:
 
 
 _LEAD_END = re.compile(r"[^\w\n]*?(?:[\u2013\u2014:]|\s-\s)")
-_STOPS = re.compile(r"[.!?\u3002\uff01\uff1f](?=\s|$)")
+_STOPS = re.compile(r"[.!?\u061f\u0589\u06d4\u0964\u0965\u3002\uff01\uff1f](?=\s|$)")
 
 
 def _ends_lead(wording: Wording, place: int) -> bool:

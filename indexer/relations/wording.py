@@ -46,7 +46,7 @@ _KINDS = (
     (SignKind.MONEY, "$\u20ac\u00a3\u00a5\u20bd\u20b9\u20a9\u20ba\u0e3f"),
     (SignKind.PRIME, "'\u2019\u2032"),
     (SignKind.PRIMES, '"\u201d\u2033'),
-    (SignKind.OPENING, "'\u2018\u2019\u201a"),
+    (SignKind.OPENING, "'\u2018\u201a"),
     (SignKind.DOUBLE, '"\u201c\u201d\u201e\u201f'),
     (SignKind.WHITE, "\t\n\v\f\r\x1c\x1d\x1e\x1f " + _WHITE),
     (SignKind.WITHIN, _RAISED + _FRACTIONS),

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import regex
-from numpy.lib.stride_tricks import sliding_window_view
 
 from indexer.core.sketches import among
 from indexer.core.text import (
@@ -231,7 +230,11 @@ def weighted(
 
 
 def _runs(hashes: Hashes, size: int) -> Hashes:
-    return hashes_of_rows(sliding_window_view(hashes, min(size, hashes.size))) if hashes.size else hashes
+    if not hashes.size:
+        return hashes
+    size = min(size, hashes.size)
+    starts = np.arange(hashes.size - size + 1, dtype=np.uintp) * np.uintp(8)
+    return hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
 
 
 def _dictionary_cut(tokens: Tokens) -> Tokens:

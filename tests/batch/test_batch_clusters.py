@@ -23,6 +23,7 @@ from indexer.batch.form import Form
 from indexer.batch.reading import figures, rule_of
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
+from indexer.library import batches
 from indexer.schemes.base import Positions
 from tests.batch.batched import LONGEST, MINHASH, Case, by_batch, by_store, clusters_in, sketched, write_files
 from tests.batch.samples import RULES, chain, hot
@@ -49,6 +50,14 @@ def test_as_in_a_store(case: Case, texts: dict[str, str], tmp_path: Path) -> Non
         assert [said[name] for name in figures] == [getattr(by, name) for name in figures]
         if parts is None:
             assert said["comparisons"] == by.comparisons
+
+
+def test_a_batch_without_documents_has_no_clusters(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "none.jsonl").write_text("\n")
+    batches.sketch([str(tmp_path / "in")], str(tmp_path / "out"))
+    made = batches.cluster(str(tmp_path / "out"), str(tmp_path / "out"))
+    assert (made.documents, made.clusters) == (0, 0)
 
 
 @pytest.mark.parametrize("kind", ["newest", "oldest"])

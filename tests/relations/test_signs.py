@@ -23,7 +23,7 @@ def is_prime(line: str, sign: str) -> bool:
     """Whether a mark behind a number is no end of a quotation of the line before it."""
     if PRIMES[sign] == '"':
         return sum(map(line.count, '"“”„‟')) % 2 == 0
-    return re.search("(?:^|[\\s(])['‘’‚]", line) is None
+    return re.search("(?:^|[\\s(])['‘‚]", line) is None
 
 
 def slow_signs(text: str) -> list[tuple[int, str]]:
