@@ -12,7 +12,7 @@ from indexer.core.sketches import sorted_distinct
 from indexer.model.chunking import chunks_by_size
 
 Hashes = npt.NDArray[np.uint64]
-Counts = npt.NDArray[np.int64]
+WordCounts = npt.NDArray[np.int64]
 
 # A word of the collection stands in at least so many documents that are not near each other.
 _KNOWN = 2
@@ -27,7 +27,7 @@ _WORDS_AT_ONCE = 1 << 22
 _NONE: Hashes = np.empty(0, dtype=np.uint64)
 
 
-def known_words(words: Hashes) -> tuple[Hashes, Counts]:
+def known_words(words: Hashes) -> tuple[Hashes, WordCounts]:
     hashes, counts = np.unique(words, return_counts=True)
     known = counts >= _KNOWN
     return hashes[known], counts[known].astype(np.int64)
@@ -57,11 +57,11 @@ class Lexicon:
     def __init__(self) -> None:
         self.documents = self.of_stored = 0
         self.frames = True
-        self._words: tuple[Hashes, Counts] = _NONE, np.empty(0, dtype=np.int64)
+        self._words: tuple[Hashes, WordCounts] = _NONE, np.empty(0, dtype=np.int64)
         self._waiting: list[Hashes] = []
 
     @classmethod
-    def of(cls, hashes: Hashes, counts: Counts, documents: int, most: int = _MOST) -> Lexicon:
+    def of(cls, hashes: Hashes, counts: WordCounts, documents: int, most: int = _MOST) -> Lexicon:
         made = cls()
         made.documents, made._words = documents, _commonest(hashes, counts, most)
         return made
@@ -122,7 +122,7 @@ class Lexicon:
         count = self.frequency(word)
         return (count >= _KNOWN) + (count >= _FRAME)
 
-    def _settled(self) -> tuple[Hashes, Counts]:
+    def _settled(self) -> tuple[Hashes, WordCounts]:
         if self._waiting:
             known, counts = self._words
             hashes, place = np.unique(np.concatenate((known, *self._waiting)), return_inverse=True)
@@ -132,7 +132,7 @@ class Lexicon:
         return self._words
 
 
-def _commonest(hashes: Hashes, counts: Counts, most: int) -> tuple[Hashes, Counts]:
+def _commonest(hashes: Hashes, counts: WordCounts, most: int) -> tuple[Hashes, WordCounts]:
     # Of as many counts the lower hash, so that the order in which words come decides nothing.
     kept = np.lexsort((hashes, -counts))[:most] if hashes.size > most else np.arange(hashes.size)
     kept = kept[np.argsort(hashes[kept])]

@@ -42,7 +42,7 @@ class ShortText(NamedTuple):
     aside: tuple[bool, ...] = ()
 
 
-class _Shown(NamedTuple):
+class _ShownWord(NamedTuple):
     """A word as it is written, with two characters on each side; a code is cut into letters and numbers."""
 
     text: str
@@ -86,16 +86,16 @@ def short_text(text: str) -> ShortText:
     return ShortText(folded, tuple(names), tuple(telling), lookup8(said), tuple(word.is_aside for word in shown))
 
 
-def _shown(text: str, start: int, end: int, *, is_link: bool) -> Iterator[_Shown]:
+def _shown(text: str, start: int, end: int, *, is_link: bool) -> Iterator[_ShownWord]:
     word, before, behind = text[start:end], text[max(0, start - 2) : start], text[end : end + 2]
     if is_link:
-        yield _Shown(link := word.strip().lower(), _folded(link), is_link=True)
+        yield _ShownWord(link := word.strip().lower(), _folded(link), is_link=True)
         return
     in_file = "_" in word or any(each[:1] == "." and each[1:].isalnum() for each in (before[::-1], behind))
     parts = (_RUNS.findall(word) if any(map(str.isdigit, word)) else ()) or (word,)
     is_tag = before[-1:] == "#" and not before[:-1].strip()
     for part in parts:
-        yield _Shown(
+        yield _ShownWord(
             part, _folded(part), before, behind, len(parts) > 1, in_file and not part.isdecimal(), is_aside=is_tag
         )
 
@@ -112,7 +112,7 @@ def _folded(word: str) -> str:
     return plain.replace(" ", "").replace("^", "") or "?"
 
 
-def _has_capital(word: _Shown, *, mixed_case: bool) -> bool:
+def _has_capital(word: _ShownWord, *, mixed_case: bool) -> bool:
     first, is_acronym = word.text[0], len(word.text) > 1 and word.text.isupper() and mixed_case
     return first != first.lower() and (is_acronym or word.folded not in GRAMMATICAL)
 
@@ -143,7 +143,7 @@ def _is_unit(word: str) -> bool:
     return len(word) <= _LONGEST_UNIT and word.upper() != word and word not in GRAMMATICAL
 
 
-def _tells(word: _Shown, *, mixed_case: bool) -> bool:
+def _tells(word: _ShownWord, *, mixed_case: bool) -> bool:
     """True for a word that changes the meaning of a text wherever it stands.
 
     A vowel does in Vitamin E, but not in E-Mail, also written e-mail.

@@ -147,7 +147,7 @@ def relations(held: dict[str, Any]) -> dict[Ref, str]:
 def report(path: Path) -> Any:
     """What a report counts, by the time that documents say themselves."""
     with open_store(path, read_only=True) as store:
-        counted, _ = figures(store, require_remembered(store), most=10, time_field="seen")
+        counted, *_ = figures(store, "", require_remembered(store), most=10, time_field="seen")
     return counted
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indexer._core import ffi, lib
+from numpy.typing import NDArray
 
-from indexer.core.native import set_simd_level, simd_level
+from indexer.core.native import pointer, set_simd_level, simd_level
 from indexer.core.one_pass import Forms, MinhashForm, TextFeatures, features_of_texts
-from indexer.core.sketches import BITS, band_keys, distinct, equal_parts, equal_parts_of_pairs, fast_minhash, pack
+from indexer.core.sketches import BITS, band_keys, equal_parts, equal_parts_of_pairs, fast_minhash, pack
 from indexer.core.sketches import fingerprint as core_fingerprint
 from indexer.core.text import folded_text, shingle_hashes, text_digest
 from indexer.errors import UsageError
@@ -91,6 +93,13 @@ def test_order_and_repeats_are_of_no_account(found: list[int], draw: object) -> 
 def test_signatures_of_other_lengths_or_rounds_are_refused(values: int, rounds: int) -> None:
     with pytest.raises(UsageError, match="must be"):
         fast_minhash([1], values, rounds)
+
+
+def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What the core keeps, for shingles of a text: each number once, by its first place."""
+    kept, count = numbers.copy(), ffi.new("size_t *", numbers.size)
+    assert lib.nd_distinct(pointer(kept), count) == 0
+    return kept[: count[0]]
 
 
 def test_no_features_have_no_signature() -> None:

@@ -201,7 +201,7 @@ class ClusterContract:
         assert noted == {name: (of, round(share, 4)) for name, (of, share) in wanted.items()}
         made = remembered(store)
         assert made
-        found = figures(store, made, most=1)[0]
+        found = figures(store, "", made, most=1)[0]
         # Without a text none could go.
         assert (found.undecided, found.could_go.documents) == (found.repeating, 0)
         repeating = [(ref, fields["cluster"]) for ref, fields in store.scan_annotations() if ref.id in wanted]
@@ -209,7 +209,7 @@ class ClusterContract:
             store.annotate([(ref, {"cluster": fields | {"relation": relation}}) for ref, fields in repeating])
             # What was noted of their relation stays, also where one is alone that others repeat.
             assert clusters.cluster(store, rule, threads=1).changes.documents == 0
-            found = figures(store, made, most=1)[0]
+            found = figures(store, "", made, most=1)[0]
             group = found.could_go if relation == "reflowed" else found.differ
             assert group == found.repeating
             assert (group.documents, group.bytes) == (len(wanted), sum(56 - int(name[1:]) for name in wanted))
