@@ -191,11 +191,8 @@ def test_as_indexed_and_clustered(name: str, tmp_path: Path) -> None:
             could_go=None,
             differ=None,
             undecided=None,
-            total=unshared(each.total),
-            **{
-                name: {key: unshared(share) for key, share in getattr(each, name).items()}
-                for name in ("by_format", "by_source", "by_time")
-            },
+            made_at="",
+            **{name: tuple(map(unshared, getattr(each, name))) for name in ("by_format", "by_source", "by_time")},
         )
         for each in reports
     )

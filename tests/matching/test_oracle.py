@@ -310,8 +310,8 @@ def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]
     assert sum(each.documents for each in found.cluster_sizes) == sum(sizes)
     assert sum(each.documents for each in found.similarities) == repeating
     counted = Counter(len(each) for each in clusters)
-    assert [each.clusters for each in found.sizes if each.low == each.high] == [
-        counted[each.low] for each in found.sizes if each.low == each.high
+    assert [each.clusters for each in found.cluster_sizes if each.low == each.high] == [
+        counted[each.low] for each in found.cluster_sizes if each.low == each.high
     ]
 
 
