@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.relating import Relating, keep_lexicon
 from indexer.matching.rule import MatchRule
-from indexer.model import CLUSTER_ID_LENGTH, Ref
+from indexer.model import CLUSTER_ID_LENGTH, Record, Ref
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.counts import ClusterCounts
 from indexer.model.refs import RefSet, RefTable
@@ -202,9 +203,7 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
     pairs = [(record, noted, other) for (record, noted, _), other in zip(there, others, strict=True) if other]
     words = assigner.relations.by_lexicon(lexicon, [(record, other) for record, _, other in pairs])
     told = assigner.changes.relations
-    changed, recounted = [], dict[str, MemberCounts]()
-    names = list(dict.fromkeys(name for _, noted, _ in pairs if (name := cluster_of(noted))))
-    clusters = {each.id: MemberCounts.of(each) for each in store.get_clusters(names) if each}
+    changed = list[tuple[Record, dict[str, Any], str]]()
     for (record, noted, _), (word, of_repeated) in zip(pairs, words, strict=True):
         before = noted["cluster"].get("relation", "")
         cluster = {**noted["cluster"], "relation": word}
@@ -212,14 +211,17 @@ def _tell_again(assigner: Assigner, lexicon: Lexicon, refs: Sequence[Ref]) -> No
             cluster = {name: value for name, value in cluster.items() if name not in TO}
         if not word or cluster == noted["cluster"]:
             continue
-        changed.append((record.ref, {"cluster": cluster}))
+        changed.append((record, cluster, before))
         told.subtract([before])
         told[word] += 1
-        if counts := clusters.get(cluster_of(noted) or ""):
-            counts.relate(record, before, -1)
-            counts.relate(record, word)
-            recounted[counts.id] = counts
     assigner.changes.relations = +told
-    if changed:
-        store.annotate(changed)
-        store.put_clusters([counts.record() for counts in recounted.values()])
+    if not changed:
+        return
+    store.annotate([(record.ref, {"cluster": cluster}) for record, cluster, _ in changed])
+    names = list(dict.fromkeys(name for _, cluster, _ in changed if (name := cluster_of({"cluster": cluster}))))
+    clusters = {each.id: MemberCounts.of(each) for each in store.get_clusters(names) if each}
+    for record, cluster, before in changed:
+        if counts := clusters.get(cluster_of({"cluster": cluster}) or ""):
+            counts.relate(record, before, -1)
+            counts.relate(record, cluster["relation"])
+    store.put_clusters([counts.record() for counts in clusters.values()])
